@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class BotrunnerConfig(AppConfig):
+    name = "botrunner"
+    verbose_name = "Discord bot"

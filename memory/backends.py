@@ -1,0 +1,1 @@
+"""The one place that chooses implementations: which embedder, chat model, vision model and indexes are configured."""

@@ -1,0 +1,116 @@
+"""The gate before everything: nothing of a person is stored, embedded, described, fetched or logged until they opted in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils import timezone
+
+from memory.conf import get_config
+from memory.errors import Conflict, ConsentMissing, MemoryDisabled, StaleEpoch
+from memory.models import ConsentEvent, Guild, GuildMember, Member, SubjectEpoch
+from memory.pseudonyms import subject_hash
+from memory.types import GuildInfo, Person
+
+NOTICE_VERSION = "2026-12"
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """That a member has opted in, and the epoch under which work for them began."""
+
+    user_id: int
+    epoch: int
+    paused: bool = False
+
+
+def find(user_id: int) -> Consent | None:
+    """The member's consent, or None. None also while memory is off or the member is paused."""
+    if not get_config().memory_enabled:
+        return None
+    row = Member.objects.filter(user_id=user_id, paused_at=None, withdrawn_at=None).values_list("user_id", "epoch").first()
+    return Consent(*row) if row else None
+
+
+def consenting(user_ids: set[int]) -> set[int]:
+    """Which of these people have opted in."""
+    if not get_config().memory_enabled:
+        return set()
+    return set(Member.objects.filter(user_id__in=user_ids, paused_at=None, withdrawn_at=None).values_list("user_id", flat=True))
+
+
+def require(consent: Consent) -> Member:
+    """The second gate, inside the transaction that writes.
+
+    Raises ``ConsentMissing`` if the member withdrew since, ``StaleEpoch`` if their data was erased since.
+    """
+    member = Member.objects.filter(user_id=consent.user_id, paused_at=None, withdrawn_at=None).first()
+    if member is None:
+        raise ConsentMissing()
+    if member.epoch != consent.epoch:
+        raise StaleEpoch()
+    return member
+
+
+def give(*, person: Person, origin: str, guild: GuildInfo | None = None) -> tuple[Member, bool]:
+    """Records that a person opted in; the flag tells whether that is new. Only the person can do this, never an admin.
+
+    Raises ``MemoryDisabled``, and ``Conflict`` while an erasure of theirs is still running.
+    """
+    if not get_config().memory_enabled:
+        raise MemoryDisabled("Long-term memory is switched off for this bot, so there is nothing to opt in to.")
+    subject = subject_hash(person.id)
+    with transaction.atomic():
+        epoch = SubjectEpoch.objects.filter(subject=subject).values_list("epoch", flat=True).first() or 0
+        now = timezone.now()
+        member, new = Member.objects.get_or_create(
+            user_id=person.id,
+            defaults={
+                "username": person.username,
+                "display_name": person.display_name,
+                "consented_at": now,
+                "notice_version": NOTICE_VERSION,
+                "origin": origin,
+                "epoch": epoch,
+            },
+        )
+        if new:
+            ConsentEvent.objects.create(
+                subject=subject,
+                action=ConsentEvent.Action.GIVEN,
+                at=now,
+                notice_version=NOTICE_VERSION,
+                origin=origin,
+            )
+        elif member.withdrawn_at is not None:
+            raise Conflict("What was stored of you is still being erased. Opt in again when that is done.")
+        elif member.paused_at is not None:
+            Member.objects.filter(user_id=person.id).update(paused_at=None)
+        if guild is not None:
+            row = Guild.objects.filter(discord_id=guild.id).first()
+            if row is not None:
+                GuildMember.objects.update_or_create(
+                    guild=row,
+                    member=member,
+                    defaults={"username": person.username, "display_name": person.display_name},
+                )
+    return member, new
+
+
+def withdraw(*, user_id: int, origin: str) -> int:
+    """Ends a consent and begins a new epoch, which is returned: from now on nothing of theirs is written or recalled.
+
+    Called by ``memory.erasure`` in its first transaction. The row of the member goes last, with everything that hangs on it.
+    """
+    subject = subject_hash(user_id)
+    with transaction.atomic():
+        row, _ = SubjectEpoch.objects.get_or_create(subject=subject)
+        row.epoch += 1
+        row.save(update_fields=["epoch"])
+        now = timezone.now()
+        if Member.objects.filter(user_id=user_id).update(epoch=row.epoch, withdrawn_at=now):
+            ConsentEvent.objects.create(
+                subject=subject, action=ConsentEvent.Action.WITHDRAWN, at=now, origin=origin
+            )
+    return row.epoch

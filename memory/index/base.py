@@ -1,0 +1,110 @@
+"""What every index of memories can do. Keys are those of ``Message``: the guild's ordinal in the high bits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float32]
+
+GUILD_SHIFT = 40
+
+
+def key_range(guild: int) -> tuple[int, int]:
+    """First and last message key of a guild (by its ordinal), both inclusive."""
+    return guild << GUILD_SHIFT, ((guild + 1) << GUILD_SHIFT) - 1
+
+
+def guild_of(key: int) -> int:
+    """Ordinal of the guild that a message key belongs to."""
+    return key >> GUILD_SHIFT
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRow:
+    key: int
+    channel: int
+    """Discord's id of the channel: recall filters by it before it ranks."""
+    vector: Vector
+    """Unit length, shape ``(dimension,)``, float32."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorHit:
+    key: int
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class TextHit:
+    key: int
+    fielded: float
+    """BM25 over all columns with their weights; higher is better."""
+    body: float
+    """BM25 over the message's own words alone; higher is better."""
+
+
+class VectorIndex(Protocol):
+    """Nearest neighbours within one guild. One index holds the vectors of one embedding space."""
+
+    dimension: int
+
+    def create(self) -> None:
+        """Makes the index if it is not there yet."""
+
+    def drop(self) -> None:
+        """Removes the index with everything in it."""
+
+    def add(self, rows: Sequence[VectorRow]) -> None:
+        """Adds or replaces rows. Raises ``ValueError`` for a vector of another dimension or one that is not finite."""
+
+    def remove(self, keys: Iterable[int]) -> None:
+        """Removes rows; keys that are not there are no error."""
+
+    def nearest(
+        self,
+        guild: int,
+        vector: Vector,
+        k: int,
+        *,
+        channels: Collection[int] | None = None,
+        exclude: Collection[int] = (),
+    ) -> list[VectorHit]:
+        """The ``k`` nearest of a guild, best first, filtered before they are ranked. ``channels=None`` means all."""
+
+    def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
+        """The vectors of those keys that are there."""
+
+    def count(self, guild: int | None = None) -> int:
+        """Rows in the index, of one guild or of all."""
+
+    def keys(self, after: int = -1, limit: int = 1000) -> list[int]:
+        """Keys in ascending order, for scans that compare the index with the rows."""
+
+
+class TextIndex(Protocol):
+    """Full text within one guild. It is derived from the message table: rows must exist while they are added or removed."""
+
+    def add(self, keys: Sequence[int]) -> None:
+        """Indexes messages that are in the table and not in the index."""
+
+    def remove(self, keys: Sequence[int]) -> None:
+        """Takes messages out; call it before the row is changed or deleted."""
+
+    def search(
+        self,
+        guild: int,
+        words: Sequence[str],
+        k: int,
+        *,
+        channels: Collection[int] | None = None,
+        exclude: Collection[int] = (),
+    ) -> list[TextHit]:
+        """The ``k`` best of a guild for any of the words (``terms.tokens``), best first, filtered before they are ranked."""
+
+    def optimize(self) -> None:
+        """Merges the index's segments, after which nothing of removed rows is left in it."""

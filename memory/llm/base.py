@@ -1,0 +1,104 @@
+"""What a model can do for us, whoever serves it. Implementations are synchronous and safe to call from several threads.
+
+Every failure is one of ``memory.errors``: ``ModelUnavailable`` and ``ModelTimeout`` (try later), ``ModelMissing``,
+``ModelRejected``, ``ContextTooLong`` and ``ModelReplyInvalid``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Vectors = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderIdentity:
+    """Which vectors these are. Vectors of different identities are never compared."""
+
+    provider: str
+    name: str
+    digest: str
+    """What the model was built from: two builds of one name give different vectors."""
+    dimension: int
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors."""
+
+    def identity(self) -> EmbedderIdentity:
+        """May ask the host (for its digest and dimension); raises ``ModelUnavailable`` while it does not answer."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors of shape ``(len(texts), dimension)``, float32, in order; the model's document prefix is added here."""
+
+    def embed_query(self, text: str) -> Vectors:
+        """One unit vector of shape ``(dimension,)``, float32; the model's query prefix is added here."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    name: str = ""
+    images: tuple[bytes, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"role": self.role, "content": self.content, **({"images": len(self.images)} if self.images else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    messages: tuple[ChatMessage, ...]
+    max_tokens: int = 1024
+    temperature: float | None = None
+    response_schema: Mapping[str, Any] | None = None
+    """JSON schema that the answer has to follow; the caller still checks it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatChunk:
+    """A piece of an answer; the last one carries the figures."""
+
+    text: str = ""
+    done: bool = False
+    done_reason: str = ""
+    """``stop``, or ``length`` where the answer was cut."""
+    host: str = ""
+    model: str = ""
+    prompt_tokens: int = 0
+    reply_tokens: int = 0
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+class ChatModel(Protocol):
+    """A conversation to an answer."""
+
+    name: str
+    context_window: int
+    """Tokens that prompt and answer share."""
+
+    def stream(self, request: ChatRequest) -> Iterator[ChatChunk]:
+        """Pieces of the answer as they come; closing the iterator stops the model. Ends with one ``done`` chunk.
+
+        Before the first piece another host is tried on failure; after it the failure is raised.
+        """
+
+    def count_tokens(self, text: str) -> int:
+        """An estimate that errs on the high side."""
+
+    def check(self) -> Mapping[str, Any]:
+        """What the dashboard shows: hosts, whether they answer, whether they have the model."""
+
+
+class VisionModel(Protocol):
+    """An image to words."""
+
+    name: str
+
+    def describe(self, image: bytes, *, hint: str = "") -> str:
+        """One or two plain sentences on what the image shows."""

@@ -1,0 +1,149 @@
+"""Durable work. A row is written in the transaction of the data that needs it; Celery is only woken.
+
+Losing a wake-up loses nothing: ``memory.sweep`` finds what is due. A row is done by whoever holds its lease, and it goes when it
+is done; a worker that dies leaves a lease that runs out.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from celery import current_app
+from django.db import transaction
+from django.db.models import Count, F, Min
+from django.utils import timezone
+
+from memory.errors import MusebotError
+from memory.models import OutboxEntry
+
+logger = logging.getLogger(__name__)
+
+LEASE = timedelta(minutes=2)
+BACK_OFF_SECONDS = (1, 2, 5, 10, 20, 30, 60)
+MAX_ATTEMPTS = 5
+"""For work that fails for a reason of its own; what a host's absence holds up is tried for ever."""
+
+WAKE_TASK = "memory.work"
+
+
+def enqueue(kind: str, subjects: Iterable[int], *, user_id: int | None = None, epoch: int = 0) -> None:
+    """Notes work to do, in the caller's transaction; work that is already noted starts over."""
+    now = timezone.now()
+    OutboxEntry.objects.bulk_create(
+        [
+            OutboxEntry(kind=kind, subject=subject, user_id=user_id, epoch=epoch, due_at=now)
+            for subject in subjects
+        ],
+        update_conflicts=True,
+        unique_fields=["kind", "subject"],
+        update_fields=["state", "due_at", "user_id", "epoch", "lease", "attempts"],
+        batch_size=500,
+    )
+    wake(kind)
+
+
+def wake(kind: str) -> None:
+    """Wakes a worker once the transaction is committed. A broker that does not answer is no error: the sweep comes."""
+    transaction.on_commit(lambda: _send(kind))
+
+
+def _send(kind: str) -> None:
+    try:
+        current_app.send_task(WAKE_TASK, args=[kind], retry=False)
+    except Exception as error:  # any transport may raise anything of its own
+        logger.warning("could not wake a worker for %s (%s); the sweep will", kind, type(error).__name__)
+
+
+def claim(kind: str, limit: int) -> list[OutboxEntry]:
+    """Takes up to ``limit`` due entries under a lease; nobody else gets them until it runs out."""
+    now = timezone.now()
+    lease = secrets.token_hex(8)
+    with transaction.atomic():
+        due = OutboxEntry.objects.filter(kind=kind, state=OutboxEntry.State.QUEUED, due_at__lte=now)
+        ids = list(due.order_by("due_at", "id").values_list("id", flat=True)[:limit])
+        if not ids:
+            return []
+        OutboxEntry.objects.filter(id__in=ids, state=OutboxEntry.State.QUEUED).update(
+            state=OutboxEntry.State.RUNNING, lease=lease, lease_until=now + LEASE, attempts=F("attempts") + 1
+        )
+    return list(OutboxEntry.objects.filter(id__in=ids, lease=lease).order_by("due_at", "id"))
+
+
+def extend(entries: Sequence[OutboxEntry]) -> bool:
+    """Prolongs the lease; False if any of it was lost, in which case the work must not be written."""
+    held = OutboxEntry.objects.filter(
+        id__in=[entry.id for entry in entries], state=OutboxEntry.State.RUNNING, lease=entries[0].lease
+    )
+    return held.update(lease_until=timezone.now() + LEASE) == len(entries)
+
+
+def finish(entries: Sequence[OutboxEntry]) -> int:
+    """Removes work that is done, in the transaction that wrote its result. Entries noted anew meanwhile stay."""
+    deleted = 0
+    for lease in {entry.lease for entry in entries}:
+        ids = [entry.id for entry in entries if entry.lease == lease]
+        deleted += OutboxEntry.objects.filter(id__in=ids, lease=lease).delete()[0]
+    return deleted
+
+
+def fail(entries: Sequence[OutboxEntry], error: MusebotError) -> None:
+    """Gives work back with the reason; it is tried again later, or stays as failed where trying again cannot help."""
+    now = timezone.now()
+    for entry in entries:
+        final = not error.retryable and (entry.attempts >= MAX_ATTEMPTS or error.status == 422)
+        delay = BACK_OFF_SECONDS[min(max(entry.attempts, 1), len(BACK_OFF_SECONDS)) - 1]
+        OutboxEntry.objects.filter(id=entry.id, lease=entry.lease).update(
+            state=OutboxEntry.State.FAILED if final else OutboxEntry.State.QUEUED,
+            due_at=now + timedelta(seconds=delay),
+            lease="",
+            lease_until=None,
+            error_code=error.code,
+            error=error.message[:300],
+        )
+
+
+def postpone(kind: str, seconds: float) -> None:
+    """Holds back everything of a kind that is due: the host it needs does not answer."""
+    until = timezone.now() + timedelta(seconds=seconds)
+    OutboxEntry.objects.filter(kind=kind, state=OutboxEntry.State.QUEUED, due_at__lt=until).update(due_at=until)
+
+
+def retry(kind: str | None = None, ids: Sequence[int] | None = None) -> int:
+    """Queues failed work again; returns how much."""
+    failed = OutboxEntry.objects.filter(state=OutboxEntry.State.FAILED)
+    if kind:
+        failed = failed.filter(kind=kind)
+    if ids is not None:
+        failed = failed.filter(id__in=ids)
+    kinds = set(failed.values_list("kind", flat=True))
+    count = failed.update(state=OutboxEntry.State.QUEUED, due_at=timezone.now(), attempts=0)
+    for each in kinds:
+        wake(each)
+    return count
+
+
+def drop_user(user_id: int) -> int:
+    """Removes the work that touches a member's data (part of an erasure); returns how much."""
+    return OutboxEntry.objects.filter(user_id=user_id).delete()[0]
+
+
+def release_expired() -> int:
+    """Gives work back whose worker died: its lease ran out."""
+    return OutboxEntry.objects.filter(
+        state=OutboxEntry.State.RUNNING, lease_until__lt=timezone.now()
+    ).update(state=OutboxEntry.State.QUEUED, lease="", lease_until=None)
+
+
+def due_kinds() -> list[str]:
+    """Kinds of work that wait now."""
+    due = OutboxEntry.objects.filter(state=OutboxEntry.State.QUEUED, due_at__lte=timezone.now())
+    return list(due.values_list("kind", flat=True).distinct())
+
+
+def summary() -> list[dict[str, object]]:
+    """Count and age of the work by kind and state, for the dashboard."""
+    rows = OutboxEntry.objects.values("kind", "state").annotate(count=Count("id"), oldest=Min("created_at"))
+    return [dict(row) for row in rows.order_by("kind", "state")]

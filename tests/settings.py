@@ -1,0 +1,17 @@
+"""Settings of the test suite: a folder of its own, the hashing embedder, tasks that run where they are called."""
+
+import os
+import tempfile
+
+os.environ.setdefault("MUSEBOT_HOME", tempfile.mkdtemp(prefix="musebot-tests-"))
+os.environ["MUSEBOT_CONFIG"] = ""
+os.environ.setdefault("MUSEBOT_EMBEDDING_MODEL", "hash")
+for name in ("DISCORD_TOKEN", "DISCORD_API_BASE", "OLLAMA_HOSTS", "MUSEBOT_CHAT_MODEL", "DATABASE_URL", "CELERY_BROKER_URL"):
+    os.environ.pop(name, None)
+
+from musebot_site.settings import *  # noqa: E402, F403
+from musebot_site.settings import DATABASES, MUSEBOT  # noqa: E402
+
+# A file, not memory: several connections and processes read it, and erasure is checked down to its bytes.
+DATABASES["default"]["TEST"] = {"NAME": str(MUSEBOT.database_path.with_name("test.db"))}
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

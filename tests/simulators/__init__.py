@@ -1,0 +1,1 @@
+"""Test servers: a Discord (`discord`) and an Ollama (`ollama`). Manual: README.md."""
