@@ -133,13 +133,13 @@ def _bot_of_file(env: Mapping[str, str], project: Path) -> tuple[Path | None, di
 
 def _block(bot: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     value: Any = bot
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise ConfigurationError(f"{'.'.join(keys)} in config.jsonc has to be an object in braces.")
-    return value
+    for depth, key in enumerate(keys, start=1):
+        value = value.get(key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise ConfigurationError(f"{'.'.join(keys[:depth])} in config.jsonc has to be an object in braces.")
+    return dict(value)
 
 
 def _discord(env: Mapping[str, str], bot: Mapping[str, Any], sources: _Sources) -> DiscordConfig:

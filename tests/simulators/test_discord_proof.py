@@ -200,6 +200,7 @@ def test_interaction_deadlines(w):
 
 def test_events_about_removal(w):
     s = w.sim
+    s.preload(w.ch["two"], 3, [w.alice])
     ids = [s.say(w.ch["two"], w.alice, f"gone {k}")["id"] for k in range(4)]
     w.bot.wait("message", content="gone 3")
     s.call("PATCH", f"/channels/{w.ch['two']}/messages/{ids[0]}", {"content": "changed"})

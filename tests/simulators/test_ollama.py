@@ -17,13 +17,13 @@ PNG = base64.b64decode(
 )
 
 
-@pytest.fixture()
+@pytest.fixture
 def sim():
     with run_sim() as s:
         yield s
 
 
-@pytest.fixture()
+@pytest.fixture
 def c(sim):
     return Client(host=sim.url, timeout=20)
 
@@ -214,9 +214,9 @@ def test_errors_and_broken_streams(sim, c):
     assert e.value.status_code == 500
     sim.on({"contains": "half"}, {"reply": "a" * 40, "error_after": 3})
     got = []
+    stream = c.chat("sim-chat", say("half"), stream=True)
     with pytest.raises(ResponseError) as e:
-        for p in c.chat("sim-chat", say("half"), stream=True):
-            got.append(p.message.content)
+        got.extend(p.message.content for p in stream)
     assert got == ["aaaa"] * 3 and e.value.status_code == -1
     sim.on({"contains": "cut"}, {"reply": "a" * 40, "drop_after": 2})
     with pytest.raises(httpx.RemoteProtocolError):

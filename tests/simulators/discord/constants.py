@@ -4,32 +4,32 @@ from __future__ import annotations
 
 SIM_VERSION = 1
 
-P = dict(
-    CREATE_INVITE=1 << 0,
-    KICK=1 << 1,
-    BAN=1 << 2,
-    ADMINISTRATOR=1 << 3,
-    MANAGE_CHANNELS=1 << 4,
-    MANAGE_GUILD=1 << 5,
-    ADD_REACTIONS=1 << 6,
-    VIEW_CHANNEL=1 << 10,
-    SEND_MESSAGES=1 << 11,
-    MANAGE_MESSAGES=1 << 13,
-    EMBED_LINKS=1 << 14,
-    ATTACH_FILES=1 << 15,
-    READ_MESSAGE_HISTORY=1 << 16,
-    MENTION_EVERYONE=1 << 17,
-    CONNECT=1 << 20,
-    SPEAK=1 << 21,
-    CHANGE_NICKNAME=1 << 26,
-    MANAGE_ROLES=1 << 28,
-    MANAGE_WEBHOOKS=1 << 29,
-    USE_APPLICATION_COMMANDS=1 << 31,
-    MANAGE_THREADS=1 << 34,
-    CREATE_PUBLIC_THREADS=1 << 35,
-    CREATE_PRIVATE_THREADS=1 << 36,
-    SEND_MESSAGES_IN_THREADS=1 << 38,
-)
+P = {
+    "CREATE_INVITE": 1 << 0,
+    "KICK": 1 << 1,
+    "BAN": 1 << 2,
+    "ADMINISTRATOR": 1 << 3,
+    "MANAGE_CHANNELS": 1 << 4,
+    "MANAGE_GUILD": 1 << 5,
+    "ADD_REACTIONS": 1 << 6,
+    "VIEW_CHANNEL": 1 << 10,
+    "SEND_MESSAGES": 1 << 11,
+    "MANAGE_MESSAGES": 1 << 13,
+    "EMBED_LINKS": 1 << 14,
+    "ATTACH_FILES": 1 << 15,
+    "READ_MESSAGE_HISTORY": 1 << 16,
+    "MENTION_EVERYONE": 1 << 17,
+    "CONNECT": 1 << 20,
+    "SPEAK": 1 << 21,
+    "CHANGE_NICKNAME": 1 << 26,
+    "MANAGE_ROLES": 1 << 28,
+    "MANAGE_WEBHOOKS": 1 << 29,
+    "USE_APPLICATION_COMMANDS": 1 << 31,
+    "MANAGE_THREADS": 1 << 34,
+    "CREATE_PUBLIC_THREADS": 1 << 35,
+    "CREATE_PRIVATE_THREADS": 1 << 36,
+    "SEND_MESSAGES_IN_THREADS": 1 << 38,
+}
 ALL_PERMS = (1 << 53) - 1
 EVERYONE_DEFAULT = (
     P["CREATE_INVITE"]

@@ -67,7 +67,11 @@ async def serve(args):
 
 
 def main(argv=None):
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap = argparse.ArgumentParser(
+        "python -m tests.simulators.discord",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     ap.add_argument("--port", type=int, default=0)
     ap.add_argument("--token", help="token of the default bot (default: random)")
     ap.add_argument("--bot-name", default="SimBot")

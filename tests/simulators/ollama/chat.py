@@ -45,19 +45,19 @@ class Chat:
                 f'invalid think value: "{think}" (must be "high", "medium", "low", "max", true, or false)',
             )
         last_user = next((x for x in reversed(msgs) if x["role"] == "user"), {})
-        facts = dict(
-            endpoint=kind,
-            model=name,
-            contains=str(last_user.get("content") or ""),
-            stream=stream,
-            any=[str(x.get("content") or "") for x in msgs],
-            system=[x.get("content") for x in msgs if x["role"] == "system"],
-            has_tools=bool(tools),
-            has_format=fmt is not None,
-            has_images=any(x.get("images") for x in msgs),
-            last_role=msgs[-1]["role"] if msgs else None,
-            think=think,
-        )
+        facts = {
+            "endpoint": kind,
+            "model": name,
+            "contains": str(last_user.get("content") or ""),
+            "stream": stream,
+            "any": [str(x.get("content") or "") for x in msgs],
+            "system": [x.get("content") for x in msgs if x["role"] == "system"],
+            "has_tools": bool(tools),
+            "has_format": fmt is not None,
+            "has_images": any(x.get("images") for x in msgs),
+            "last_role": msgs[-1]["role"] if msgs else None,
+            "think": think,
+        }
         keep = parse_keep_alive(body.get("keep_alive"))
         m = self.model(name, kind)
         empty = not body.get("messages") if kind == "chat" else not body.get("prompt")

@@ -38,6 +38,7 @@ async def serve(sim: Sim, host: str, port: int, exit_with_parent: bool) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     ap = argparse.ArgumentParser(
+        "python -m tests.simulators.ollama",
         description="Ollama-compatible test server",
         epilog=CONTROL,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -59,7 +59,7 @@ class Embeddings:
         m = self.model(name, "embed")
         if "embedding" not in m.capabilities and texts:
             raise ApiError(501, "This server does not support embeddings. Start it with `--embeddings`")
-        action = self.pick(dict(endpoint="embed", model=name, contains="\n".join(texts), any=texts))
+        action = self.pick({"endpoint": "embed", "model": name, "contains": "\n".join(texts), "any": texts})
         request[REC]["action"] = action
         if (out := await self.early(request, action)) is not None:
             return out
@@ -88,7 +88,7 @@ class Embeddings:
         body = await self.body(request)
         m = self.model(body.get("model"), "embed")
         action = self.pick(
-            dict(endpoint="embeddings", model=body.get("model"), contains=body.get("prompt") or "")
+            {"endpoint": "embeddings", "model": body.get("model"), "contains": body.get("prompt") or ""}
         )
         if (out := await self.early(request, action)) is not None:
             return out

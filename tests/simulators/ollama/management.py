@@ -16,7 +16,7 @@ class Management:
     """Model management."""
 
     async def handle_tags(self, request: web.Request) -> web.StreamResponse:
-        if (out := await self.early(request, self.pick(dict(endpoint="tags")))) is not None:
+        if (out := await self.early(request, self.pick({"endpoint": "tags"}))) is not None:
             return out
         models = []
         for m in self.models.values():
@@ -41,7 +41,7 @@ class Management:
         body = await self.body(request)
         name = body.get("model") or body.get("name")
         m = self.model(name, "show")
-        if (out := await self.early(request, self.pick(dict(endpoint="show", model=name)))) is not None:
+        if (out := await self.early(request, self.pick({"endpoint": "show", "model": name}))) is not None:
             return out
         info = {
             "general.architecture": m.family,
@@ -92,14 +92,14 @@ class Management:
         )
 
     async def handle_version(self, request: web.Request) -> web.StreamResponse:
-        if (out := await self.early(request, self.pick(dict(endpoint="version")))) is not None:
+        if (out := await self.early(request, self.pick({"endpoint": "version"}))) is not None:
             return out
         return web.json_response({"version": self.cfg["version"]})
 
     async def handle_pull(self, request: web.Request) -> web.StreamResponse:
         body = await self.body(request)
         name = body.get("model") or body.get("name") or ""
-        action = self.pick(dict(endpoint="pull", model=name))
+        action = self.pick({"endpoint": "pull", "model": name})
         if (out := await self.early(request, action)) is not None:
             return out
         digest = "sha256:" + hashlib.sha256(name.encode()).hexdigest()

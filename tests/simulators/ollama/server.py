@@ -189,7 +189,7 @@ def run_sim(models: list[Model] | None = None, port: int = 0, **settings: Any):
     th = threading.Thread(target=main, daemon=True)
     th.start()
     if not ready.wait(10):
-        raise RuntimeError("ollama_sim did not start")
+        raise RuntimeError("the Ollama simulator did not start")
     try:
         yield sim
     finally:

@@ -19,19 +19,19 @@ from .values import VERSION, norm_name
 class State:
     """What the server knows, and which rule applies to a request."""
 
-    DEFAULTS = dict(
-        token_delay=0.0,
-        first_delay=0.0,
-        load_delay=0.0,
-        chunk_chars=4,
-        num_parallel=1,
-        max_queue=512,
-        num_ctx=4096,
-        max_loaded=3,
-        prompt_tps=0.0,
-        version=VERSION,
-        capabilities_in_tags=True,
-    )
+    DEFAULTS = {
+        "token_delay": 0.0,
+        "first_delay": 0.0,
+        "load_delay": 0.0,
+        "chunk_chars": 4,
+        "num_parallel": 1,
+        "max_queue": 512,
+        "num_ctx": 4096,
+        "max_loaded": 3,
+        "prompt_tps": 0.0,
+        "version": VERSION,
+        "capabilities_in_tags": True,
+    }
 
     def __init__(self, models: list[Model] | None = None, **settings: Any):
         self._models0 = models if models is not None else default_models()

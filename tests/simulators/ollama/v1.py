@@ -37,7 +37,12 @@ class V1:
             raise ApiError(400, "invalid input")
         m = self.model(body.get("model"), "embed")
         action = self.pick(
-            dict(endpoint="v1_embeddings", model=body.get("model"), contains="\n".join(texts), any=texts)
+            {
+                "endpoint": "v1_embeddings",
+                "model": body.get("model"),
+                "contains": "\n".join(texts),
+                "any": texts,
+            }
         )
         if (out := await self.early(request, action)) is not None:
             return out
@@ -85,18 +90,18 @@ class V1:
         kept, ptok, cut = await self.truncate(m, msgs, tools, ctx, True, True)
         last_user = next((x for x in reversed(kept) if x["role"] == "user"), {})
         action = self.pick(
-            dict(
-                endpoint="v1_chat",
-                model=name,
-                contains=str(last_user.get("content") or ""),
-                any=[str(x.get("content")) for x in kept],
-                system=[x.get("content") for x in kept if x["role"] == "system"],
-                has_tools=bool(tools),
-                has_format=fmt is not None,
-                has_images=any(x.get("images") for x in kept),
-                last_role=kept[-1]["role"] if kept else None,
-                stream=bool(body.get("stream")),
-            )
+            {
+                "endpoint": "v1_chat",
+                "model": name,
+                "contains": str(last_user.get("content") or ""),
+                "any": [str(x.get("content")) for x in kept],
+                "system": [x.get("content") for x in kept if x["role"] == "system"],
+                "has_tools": bool(tools),
+                "has_format": fmt is not None,
+                "has_images": any(x.get("images") for x in kept),
+                "last_role": kept[-1]["role"] if kept else None,
+                "stream": bool(body.get("stream")),
+            }
         )
         rec.update(action=action, truncated=cut, prompt_tokens=ptok)
         if (out := await self.early(request, action)) is not None:

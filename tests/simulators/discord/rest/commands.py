@@ -55,7 +55,7 @@ def check_cmd(c, path=""):
 
 
 def build_cmd(sim, b, body, gid=None, old=None):
-    body = {k: v for k, v in body.items()}
+    body = dict(body.items())
     t = body.get("type") or 1
     d = {
         "id": old["id"] if old else str(sim.snow()),

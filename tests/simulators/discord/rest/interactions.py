@@ -12,13 +12,13 @@ def new_interaction_msg(r, i: Obj, body, flags, edit_of=None, typ=20):
     s = r.sim
     c = s.channels[i.channel_id]
     u = s.user_d(i.user_id)
-    x = dict(
-        type=typ if i.type == 2 else 0,
-        flags=flags,
-        application_id=i.bot.id,
-        webhook_id=i.bot.id,
-        interaction_app=i.bot.id,
-    )
+    x = {
+        "type": typ if i.type == 2 else 0,
+        "flags": flags,
+        "application_id": i.bot.id,
+        "webhook_id": i.bot.id,
+        "interaction_app": i.bot.id,
+    }
     if i.type == 2 and typ == 20:
         x["interaction"] = {"id": str(i.id), "type": 2, "name": i.command, "user": u}
         x["interaction_metadata"] = {

