@@ -1,1 +1,210 @@
-"""The one place that chooses implementations: which embedder, chat model, vision model and indexes are configured."""
+"""The one place that chooses implementations: which embedder, chat model, vision model and indexes are configured.
+
+What is chosen is kept for the life of the process, or until the configuration that it came from is another one. Implementations
+are imported where they are used, so that a command that needs none of them loads none.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memory.conf import Config, ModelRef, get_config
+from memory.errors import ConfigurationError, MemoryDisabled
+
+if TYPE_CHECKING:
+    from memory.index.base import TextIndex, VectorIndex
+    from memory.llm.base import ChatModel, Embedder, VisionModel
+    from memory.llm.ollama_pool import HostPool
+    from memory.models import EmbeddingSpace
+
+T = TypeVar("T")
+
+_lock = threading.RLock()
+_kept: dict[str, tuple[Hashable, Any]] = {}
+_overrides: dict[str, Any] = {}
+
+EMBEDDING_TIMEOUT = 60.0
+"""Seconds for a batch of documents, loading of the model included."""
+
+
+def embedder() -> Embedder:
+    """The configured embedder. Raises ``MemoryDisabled`` where long-term memory is off."""
+    if "embedder" in _overrides:
+        given: Embedder = _given("embedder")
+        return given
+    config = get_config()
+    reference = config.memory.embedding_model
+    if reference is None:
+        raise MemoryDisabled()
+    key = (reference, config.ollama, config.openai, config.memory.recall_timeout)
+    return _once("embedder", key, lambda: _make_embedder(reference, config))
+
+
+def chat_model() -> ChatModel | None:
+    """The configured chat model; None where there is none and answers are put together from what was recalled."""
+    if "chat_model" in _overrides:
+        given: ChatModel | None = _given("chat_model")
+        return given
+    config = get_config()
+    reference = config.chat.model
+    if reference is None or reference.provider == "local":
+        return None
+    return _once("chat", _chat_key(reference, config), lambda: _make_chat(reference, config))
+
+
+def vision_model() -> VisionModel | None:
+    """The configured vision model; None where images are not described."""
+    if "vision_model" in _overrides:
+        given: VisionModel | None = _given("vision_model")
+        return given
+    config = get_config()
+    reference = config.memory.vision_model
+    if reference is None:
+        return None
+
+    def make() -> VisionModel:
+        from memory.llm.vision import ImageDescriber
+
+        return ImageDescriber(_make_chat(reference, config))
+
+    return _once("vision", _chat_key(reference, config), make)
+
+
+def vector_index(space: EmbeddingSpace) -> VectorIndex:
+    """The index of one embedding space."""
+    from memory.index.sqlite_vec import SqliteVecIndex
+
+    return SqliteVecIndex(space_id=space.pk, dimension=space.dimension)
+
+
+def text_index() -> TextIndex:
+    """The full-text index."""
+    from memory.index.fulltext import Fts5Index
+
+    return Fts5Index()
+
+
+def reset() -> None:
+    """Forgets what was made, so that the next call makes it anew."""
+    with _lock:
+        _kept.clear()
+
+
+@contextmanager
+def override(**given: Any) -> Iterator[None]:
+    """Serves these instead while the block runs, in all threads: ``embedder=``, ``chat_model=``, ``vision_model=``.
+
+    For tests. ``None`` stands for what is not configured.
+    """
+    unknown = set(given) - {"embedder", "chat_model", "vision_model"}
+    if unknown:
+        raise TypeError(f"There is no backend named {', '.join(sorted(unknown))}.")
+    with _lock:
+        before = dict(_overrides)
+        _overrides.update(given)
+    try:
+        yield
+    finally:
+        with _lock:
+            _overrides.clear()
+            _overrides.update(before)
+
+
+def _given(name: str) -> Any:
+    if _overrides[name] is None and name == "embedder":
+        raise MemoryDisabled()
+    return _overrides[name]
+
+
+def _once(kind: str, key: Hashable, make: Callable[[], T]) -> T:
+    with _lock:
+        kept = _kept.get(kind)
+        if kept is None or kept[0] != key:
+            kept = _kept[kind] = (key, make())
+        made: T = kept[1]
+        return made
+
+
+def _chat_key(reference: ModelRef, config: Config) -> Hashable:
+    return (reference, config.ollama, config.openai, config.chat.context_window, config.chat.request_timeout)
+
+
+def _ollama_pool(config: Config) -> HostPool:
+    """One for chat, embedding and vision, so that all know how busy a host is."""
+    from memory.llm.ollama_pool import HostPool
+
+    return _once("ollama", config.ollama, lambda: HostPool(config.ollama.hosts))
+
+
+def _make_embedder(reference: ModelRef, config: Config) -> Embedder:
+    if reference.provider == "local":
+        from memory.llm.local import LocalEmbedder
+
+        return LocalEmbedder()
+    if reference.provider == "hash":
+        from memory.llm.hashing import HashEmbedder
+
+        return HashEmbedder()
+    query_timeout = config.memory.recall_timeout
+    if reference.provider == "ollama":
+        from memory.llm.ollama_embed import OllamaEmbedder
+
+        return OllamaEmbedder(
+            _ollama_pool(config),
+            reference.name,
+            read_timeout=EMBEDDING_TIMEOUT,
+            query_timeout=query_timeout,
+            known=lambda: _known_build(reference.name),
+        )
+    from memory.llm.openai_compat import OpenAIEmbedder
+    from memory.llm.openai_http import OpenAIServer
+
+    url = config.openai.embedding_base_url or config.openai.base_url
+    # A key goes only to the server it was given for.
+    secret = config.openai.embedding_api_key if config.openai.embedding_base_url else None
+    if secret is None and url == config.openai.base_url:
+        secret = config.openai.embedding_api_key or config.openai.api_key
+    key = secret.get_secret_value() if secret else ""
+    return OpenAIEmbedder(
+        OpenAIServer(url, key, read_timeout=EMBEDDING_TIMEOUT),
+        reference.name,
+        query_server=OpenAIServer(url, key, read_timeout=query_timeout),
+    )
+
+
+def _make_chat(reference: ModelRef, config: Config) -> ChatModel:
+    window, timeout = config.chat.context_window, config.chat.request_timeout
+    if reference.provider == "ollama":
+        from memory.llm.ollama import OllamaChat
+
+        return OllamaChat(_ollama_pool(config), reference.name, context_window=window, read_timeout=timeout)
+    if reference.provider == "openai":
+        from memory.llm.openai_compat import OpenAIChat
+        from memory.llm.openai_http import OpenAIServer
+
+        secret = config.openai.api_key
+        server = OpenAIServer(
+            config.openai.base_url, secret.get_secret_value() if secret else "", read_timeout=timeout
+        )
+        return OpenAIChat(server, reference.name, context_window=window)
+    raise ConfigurationError(f"{reference} cannot chat; write ollama:NAME or openai:NAME.")
+
+
+def _known_build(name: str) -> tuple[str, int] | None:
+    """Digest and dimension that the stored vectors of an Ollama model are of, if there are any."""
+    from memory.llm.ollama_hosts import normal_name
+    from memory.models import EmbeddingSpace
+
+    space = (
+        EmbeddingSpace.objects.filter(
+            provider="ollama",
+            name=normal_name(name).removesuffix(":latest"),
+            state=EmbeddingSpace.State.ACTIVE,
+        )
+        .order_by("-pk")
+        .first()
+    )
+    return (space.digest, space.dimension) if space else None

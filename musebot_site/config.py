@@ -229,9 +229,16 @@ def _ollama_hosts(env: Mapping[str, str], bot: Mapping[str, Any], sources: _Sour
     in_file = _block(bot, "ollama").get("hosts")
     value = sources.pick("ollama.hosts", env, "OLLAMA_HOSTS", in_file, ())
     hosts = _words(value) if isinstance(value, str) else tuple(map(str, value))
-    return tuple(
-        (host if "://" in host else f"http://{host}").rstrip("/") for host in hosts
-    )
+    return tuple(_ollama_url(host) for host in hosts)
+
+
+def _ollama_url(host: str) -> str:
+    """As Ollama's own tools read it: without ``http://`` in front, the port is 11434 where none is given."""
+    if "://" in host:
+        return host.rstrip("/")
+    address, slash, path = host.partition("/")
+    has_port = address.rpartition(":")[2].isdigit() and not address.endswith("]")
+    return f"http://{address}{'' if has_port else ':11434'}{slash}{path}".rstrip("/")
 
 
 def _openai(env: Mapping[str, str]) -> OpenAIConfig:

@@ -39,6 +39,9 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> Vectors:
         """One unit vector of shape ``(dimension,)``, float32; the model's query prefix is added here."""
 
+    def check(self) -> Mapping[str, Any]:
+        """What the dashboard shows, as ``ChatModel.check``."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
@@ -48,7 +51,11 @@ class ChatMessage:
     images: tuple[bytes, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {"role": self.role, "content": self.content, **({"images": len(self.images)} if self.images else {})}
+        return {
+            "role": self.role,
+            "content": self.content,
+            **({"images": len(self.images)} if self.images else {}),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,11 @@ class ChatModel(Protocol):
         """An estimate that errs on the high side."""
 
     def check(self) -> Mapping[str, Any]:
-        """What the dashboard shows: hosts, whether they answer, whether they have the model."""
+        """What the dashboard shows, freshly asked; never raises.
+
+        ``ok``, ``model``, ``message`` (what to do, empty if all is well) and ``hosts``, for each ``host``, ``ok``, ``has_model``,
+        ``busy``, ``error`` and what else is known.
+        """
 
 
 class VisionModel(Protocol):
