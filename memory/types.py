@@ -150,6 +150,8 @@ class TurnRequest:
     operator: bool = False
     """Asked by an operator (dashboard, API, command line): the reply is not published in the channel."""
     is_group: bool = True
+    origin: str = ""
+    """Where it came from: discord, dashboard, api or command; empty for discord, or dashboard where an operator asks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,8 @@
+"""Turns of conversation: rolling context, recall, prompt, the model's answer, and the trace of it all."""
+
+from memory.chat.context import clear_context
+from memory.chat.reading import trace
+from memory.chat.traces import Unfinished, begin, finish, unfinished
+from memory.chat.turn import answer, run_turn
+
+__all__ = ["Unfinished", "answer", "begin", "clear_context", "finish", "run_turn", "trace", "unfinished"]

@@ -1,0 +1,34 @@
+"""The answer where no language model is connected: what was recalled, quoted, and marked as no more than that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memory.chat.quoting import one_line
+from memory.conf import get_config
+from memory.types import RecalledMemory
+
+MAX_LINES = 5
+LINE_LIMIT = 300
+
+NO_MODEL = "No language model is connected, so this is not an answer but what I remember that comes closest:"
+NOTHING = (
+    "No language model is connected, so I can only look up what I remember. I remember nothing about that."
+)
+MEMORY_OFF = (
+    "No language model is connected and long-term memory is switched off, so I have nothing to answer with. "
+    "Set MUSEBOT_CHAT_MODEL to connect a model."
+)
+
+
+def extractive_answer(memories: Sequence[RecalledMemory]) -> str:
+    """The best memories (at most five) with date and author, best first, under a line that says what they are."""
+    if not get_config().memory_enabled:
+        return MEMORY_OFF
+    if not memories:
+        return NOTHING
+    quotes = [
+        f"> {memory.sent_at:%Y-%m-%d}, {one_line(memory.author_name, 80)}: {one_line(memory.text, LINE_LIMIT)}"
+        for memory in memories[:MAX_LINES]
+    ]
+    return "\n".join([NO_MODEL, *quotes])
