@@ -13,6 +13,10 @@ def main() -> None:
         raise SystemExit(
             "Django is not installed in this Python. Run `make install`, then use `.venv/bin/python manage.py …`."
         ) from error
+    if os.environ.get("MUSEBOT_SUPERVISED"):
+        from musebot_site.supervision import end_with_parent
+
+        end_with_parent()
     execute_from_command_line(sys.argv)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 from celery import Celery
 from django.conf import settings
 
+from musebot_site import broker
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "musebot_site.settings")
 
 
@@ -22,8 +24,9 @@ def broker_settings() -> dict[str, Any]:
     folder = config.database_path.parent / "broker"
     for name in ("queue", "control"):
         (folder / name).mkdir(parents=True, exist_ok=True)
+    broker.register()
     return {
-        "broker_url": "filesystem://",
+        "broker_url": f"{broker.ALIAS}://localhost",
         "broker_transport_options": {
             "data_folder_in": str(folder / "queue"),
             "data_folder_out": str(folder / "queue"),

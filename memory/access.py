@@ -1,0 +1,91 @@
+"""Keys of the API: made, checked and revoked. Only a hash is stored; what a key may do are its scopes."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Q
+from django.utils import timezone
+
+from memory.errors import InvalidInput, NotFound
+from memory.models import ApiKey
+
+SCOPES = {
+    "read": "see memories, members, jobs and traces, and recall",
+    "ask": "ask the bot",
+    "erase": "erase memories and members",
+    "admin": "everything, and make and revoke keys",
+}
+PREFIX = "mb_"
+MAX_LENGTH = 200
+USED_EVERY = timedelta(minutes=1)
+"""How exact ``last_used_at`` is: a write for every request would hold up the one writer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a key allows."""
+
+    key_id: int
+    name: str
+    scopes: frozenset[str]
+
+    def allows(self, scope: str) -> bool:
+        return scope in self.scopes or "admin" in self.scopes
+
+
+def make_key(*, name: str, scopes: Iterable[str] = ("admin",)) -> tuple[ApiKey, str]:
+    """Makes a key; the second value is the key itself, which cannot be had again.
+
+    Raises ``InvalidInput`` for an empty name or a scope that does not exist.
+    """
+    name, wanted = name.strip(), sorted(set(scopes))
+    if not name or len(name) > 100 or not name.isprintable():
+        raise InvalidInput("A key needs a name of 1 to 100 printable characters.", field="name")
+    unknown = [scope for scope in wanted if scope not in SCOPES]
+    if unknown or not wanted:
+        raise InvalidInput(f"Scopes are {', '.join(SCOPES)}; name one or more of them.", field="scopes")
+    key = PREFIX + secrets.token_urlsafe(32)
+    row = ApiKey.objects.create(name=name, prefix=key[: len(PREFIX) + 6], digest=_digest(key), scopes=wanted)
+    return row, key
+
+
+def check_key(key: str) -> Access | None:
+    """What this key allows, or None for one that is unknown or revoked."""
+    if not key.startswith(PREFIX) or len(key) > MAX_LENGTH or not key.isascii():
+        return None
+    digest = _digest(key)
+    # Found by the hash of 256 random bits: how long that takes tells nothing about the key.
+    row = ApiKey.objects.filter(digest=digest, revoked_at=None).first()
+    if row is None or not hmac.compare_digest(row.digest, digest):
+        return None
+    now = timezone.now()
+    if row.last_used_at is None or row.last_used_at < now - USED_EVERY:
+        stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USED_EVERY)
+        ApiKey.objects.filter(stale, id=row.id).update(last_used_at=now)
+    return Access(row.id, row.name, frozenset(row.scopes))
+
+
+def revoke_key(*, key_id: int) -> ApiKey:
+    """Ends a key at once; one that was revoked before stays as it is. Raises ``NotFound``."""
+    row = ApiKey.objects.filter(id=key_id).first()
+    if row is None:
+        raise NotFound("There is no such key.")
+    if row.revoked_at is None:
+        row.revoked_at = timezone.now()
+        row.save(update_fields=["revoked_at"])
+    return row
+
+
+def all_keys() -> list[ApiKey]:
+    """All keys, newest first."""
+    return list(ApiKey.objects.order_by("-id"))
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()
