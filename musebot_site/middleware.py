@@ -1,10 +1,12 @@
-"""Headers that every response carries."""
+"""Headers that every response carries, and the viewer's time zone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.http import HttpRequest, HttpResponseBase
+from django.utils import timezone
 
 POLICY = "; ".join(
     (
@@ -20,11 +22,13 @@ POLICY = "; ".join(
     )
 )
 
+Handler = Callable[[HttpRequest], HttpResponseBase]
+
 
 class ContentSecurityPolicyMiddleware:
     """Nothing inline, nothing from elsewhere."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+    def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
@@ -32,3 +36,21 @@ class ContentSecurityPolicyMiddleware:
         response.headers.setdefault("Content-Security-Policy", POLICY)
         response.headers.setdefault("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
         return response
+
+
+class ViewerZoneMiddleware:
+    """Shows times in the zone that the viewer's browser named in a cookie; UTC until it did."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        with timezone.override(_zone(request.COOKIES.get("tz", ""))):
+            return self.get_response(request)
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name or "UTC")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return ZoneInfo("UTC")

@@ -47,6 +47,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "musebot_site.middleware.ViewerZoneMiddleware",
 ]
 
 ROOT_URLCONF = "musebot_site.urls"

@@ -1,0 +1,101 @@
+"""Members, and what is held of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from memory.models import (
+    ConsentEvent,
+    DailyCount,
+    GuildMember,
+    Member,
+    Message,
+    OutboxEntry,
+    Reply,
+    ReplyMemory,
+)
+from memory.pseudonyms import subject_hash
+from memory.selectors.paging import Page, keyset_page
+
+MAX_ID = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class MemberFilters:
+    text: str = ""
+    """Part of a name, or an id."""
+    guild_id: int | None = None
+    origin: str = ""
+
+
+def members(filters: MemberFilters, *, limit: int = 50, cursor: str | None = None) -> Page[Member]:
+    """Those who opted in last come first."""
+    rows = Member.objects.all()
+    if filters.guild_id is not None:
+        here = GuildMember.objects.filter(member=OuterRef("pk"), guild__discord_id=filters.guild_id)
+        rows = rows.filter(Exists(here))
+    if filters.origin:
+        rows = rows.filter(origin=filters.origin)
+    if filters.text:
+        rows = rows.filter(_named(filters.text))
+    return keyset_page(rows, moment="consented_at", key="user_id", limit=limit, cursor=cursor)
+
+
+def _named(text: str) -> Q:
+    plain = text.removeprefix("@")
+    query = Q(username__icontains=plain) | Q(display_name__icontains=plain)
+    return query | Q(user_id=int(plain)) if _is_id(plain) else query
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and int(text) <= MAX_ID
+
+
+def member(user_id: int) -> Member | None:
+    return Member.objects.filter(user_id=user_id).first()
+
+
+def find_member(text: str) -> Member | None:
+    """By id, user name, or display name in full."""
+    plain = text.strip().removeprefix("@")
+    if _is_id(plain):
+        return member(int(plain))
+    by_name = Member.objects.filter(username__iexact=plain).first()
+    return by_name or Member.objects.filter(display_name__iexact=plain).first()
+
+
+def member_suggestions(guild_id: int | None, *, limit: int = 100) -> list[Member]:
+    """Members with the most memories, of one server or of all, as choices."""
+    rows: QuerySet[Member] = Member.objects.filter(withdrawn_at=None)
+    if guild_id is not None:
+        rows = rows.filter(guilds__guild__discord_id=guild_id)
+    return list(rows.order_by("-message_count", "user_id")[:limit])
+
+
+def member_places(user_id: int) -> list[GuildMember]:
+    """The servers a member is known in, with their count of memories there."""
+    rows = GuildMember.objects.filter(member_id=user_id).select_related("guild")
+    return list(rows.order_by("-message_count", "id")[:50])
+
+
+def member_origins() -> list[str]:
+    return list(Member.objects.order_by("origin").values_list("origin", flat=True).distinct())
+
+
+def member_inventory(user_id: int) -> dict[str, int]:
+    """What is held of a member, by store; every figure is a count of rows."""
+    own = Message.objects.filter(member_id=user_id)
+    return {
+        "messages": own.filter(is_bot=False).count(),
+        "replies of the bot to them": own.filter(is_bot=True).count(),
+        "waiting to be embedded": own.filter(embedding=Message.Embedding.PENDING).count(),
+        "failed to be embedded": own.filter(embedding=Message.Embedding.FAILED).count(),
+        "held back from recall": own.filter(paused=True).count(),
+        "traces of their questions": Reply.objects.filter(asker_id=user_id).count(),
+        "uses in answers": ReplyMemory.objects.filter(message__member_id=user_id).count(),
+        "days with messages": DailyCount.objects.filter(member_id=user_id).count(),
+        "work in the queue": OutboxEntry.objects.filter(user_id=user_id).count(),
+        "consent events": ConsentEvent.objects.filter(subject=subject_hash(user_id)).count(),
+    }

@@ -1,0 +1,83 @@
+"""Figures and health of the whole installation, from kept counters and short index ranges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from django.db.models import Model, QuerySet, Sum
+from django.utils import timezone
+
+from memory.models import DailyCount, ErasureRequest, Guild, InstallationState, Member, Message, Reply
+
+COUNT_LIMIT = 10_000
+"""Counts of what piles up stop here; the page then says "more than"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    members: int
+    memories: int
+    pending: int
+    failed: int
+    replies_today: int
+    erasures_running: int
+    erasures_failed: int
+
+
+def figures(guild_id: int | None = None) -> Figures:
+    """Of one server or of all. ``pending``, ``failed`` and ``replies_today`` are at most ``COUNT_LIMIT`` + 1."""
+    servers, people = Guild.objects.all(), Member.objects.filter(withdrawn_at=None)
+    messages, replies = Message.objects.all(), Reply.objects.filter(created_at__gte=_midnight())
+    if guild_id is not None:
+        servers = servers.filter(discord_id=guild_id)
+        people = people.filter(guilds__guild__discord_id=guild_id)
+        messages = messages.filter(guild__discord_id=guild_id)
+        replies = replies.filter(guild__discord_id=guild_id)
+    return Figures(
+        members=people.count(),
+        memories=servers.aggregate(total=Sum("message_count"))["total"] or 0,
+        pending=_bounded(messages.filter(embedding=Message.Embedding.PENDING)),
+        failed=_bounded(messages.filter(embedding=Message.Embedding.FAILED)),
+        replies_today=_bounded(replies),
+        erasures_running=_running().count(),
+        erasures_failed=ErasureRequest.objects.filter(state=ErasureRequest.State.FAILED).count(),
+    )
+
+
+def rail_counts() -> dict[str, int]:
+    """What the navigation shows beside its pages."""
+    return {
+        "members": Member.objects.filter(withdrawn_at=None).count(),
+        "memories": Guild.objects.aggregate(total=Sum("message_count"))["total"] or 0,
+        "erasures": _running().count(),
+    }
+
+
+def activity(guild_id: int | None = None, *, days: int = 30) -> list[tuple[date, int]]:
+    """Messages stored per day (UTC), oldest day first, days without any included."""
+    today = timezone.now().date()
+    first = today - timedelta(days=days - 1)
+    rows = DailyCount.objects.filter(day__gte=first, day__lte=today)
+    if guild_id is not None:
+        rows = rows.filter(guild__discord_id=guild_id)
+    found = dict(rows.values_list("day").annotate(total=Sum("count")).order_by())
+    return [(day, found.get(day) or 0) for day in (first + timedelta(days=n) for n in range(days))]
+
+
+def state(name: str) -> InstallationState | None:
+    return InstallationState.objects.filter(name=name).first()
+
+
+def _running() -> QuerySet[ErasureRequest]:
+    return ErasureRequest.objects.filter(
+        state__in=[ErasureRequest.State.RUNNING, ErasureRequest.State.VERIFYING]
+    )
+
+
+def _midnight() -> object:
+    return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _bounded(rows: QuerySet[Model]) -> int:
+    return rows.order_by()[: COUNT_LIMIT + 1].count()

@@ -1,0 +1,112 @@
+"""Every page in both themes, on a desk and on a phone: nothing sticks out, and text can be read."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page
+
+from memory import chat, consent, erasure
+from memory.models import Message, Reply
+from memory.types import ChannelInfo, GuildInfo, Person, TurnRequest
+from tests.factories import person
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+UNREADABLE = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (color) => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data; return [r, g, b, a / 255];
+  };
+  const over = (top, under) => top.slice(0, 3).map((v, i) => v * top[3] + under[i] * (1 - top[3]));
+  const backdrop = (element) => {
+    const layers = [];
+    for (let at = element; at; at = at.parentElement) layers.push(rgba(getComputedStyle(at).backgroundColor));
+    return layers.reverse().reduce((under, top) => over(top, under), [255, 255, 255]);
+  };
+  const light = (color) => {
+    const [r, g, b] = color.map((v) => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const bad = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !element.checkVisibility() || element.closest("[aria-disabled], option, noscript, .hidden, .skip")) continue;
+    const under = backdrop(element), style = getComputedStyle(element);
+    const over_ = over(rgba(style.color), under);
+    const [a, b] = [light(under), light(over_)].sort((x, y) => y - x);
+    const ratio = (a + .05) / (b + .05);
+    if (ratio < 4.5) bad.push(`${ratio.toFixed(2)} ${element.tagName}.${element.className}: ${walker.currentNode.textContent.trim().slice(0, 40)}`);
+  }
+  return bad;
+}"""
+
+
+@pytest.fixture
+def paths(ada: Person) -> list[str]:
+    row = Message.objects.select_related("guild").first()
+    chat.answer(
+        TurnRequest(
+            question="When does the ferry sail?",
+            asker=ada,
+            guild=GuildInfo(row.guild.discord_id),
+            channel=ChannelInfo(row.channel_id),
+            operator=True,
+        )
+    )
+    ben = person("ben")
+    consent.give(person=ben, origin="discord")
+    done = erasure.request(user_id=ben.id, origin="admin")
+    erasure.run(done.id)
+    Message.objects.filter(key=row.key).update(embedding="failed")
+    return [
+        "/?check=1",
+        "/memories/",
+        "/memories/?source=live&member=ada&since=2026-01-01",
+        "/memories/?q=xylophone",
+        f"/memories/{row.key}/",
+        "/members/",
+        f"/members/{ada.id}/",
+        f"/members/{ada.id}/erase/",
+        "/erasures/",
+        f"/erasures/{done.id}/",
+        "/playground/",
+        "/playground/?guild=1",
+        "/replies/",
+        f"/replies/{Reply.objects.get().id}/",
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_page(page: Page, paths: list[str], theme: str, width: int, live_server) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.context.add_cookies([{"name": "theme", "value": theme, "url": str(live_server)}])
+    for path in paths:
+        response = page.goto(path)
+        assert response is not None and response.status == 200, path
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert page.evaluate(UNREADABLE) == [], (path, theme)
+        unlabelled = page.evaluate(
+            "[...document.querySelectorAll('input:not([type=hidden]), select, textarea, button, a')]"
+            ".filter((e) => e.checkVisibility() && !(e.labels?.length || e.getAttribute('aria-label') || e.textContent.trim()"
+            " || e.querySelector('[aria-label]'))).map((e) => e.outerHTML.slice(0, 120))"
+        )
+        assert unlabelled == [], path
+        assert page.locator("h1").count() == 1, path
+
+
+def test_pages_and_assets_stay_small(page: Page, paths: list[str]) -> None:
+    assets: dict[str, int] = {}
+
+    def weigh(response) -> None:
+        if "/static/" in response.url:
+            assets[response.url] = len(response.body())
+
+    page.on("response", weigh)
+    for path in paths:
+        response = page.goto(path, wait_until="networkidle")
+        assert len(response.body()) < 60_000, path
+    assert sum(assets.values()) < 150_000, assets
+    assert all(url.startswith(page.url.split("/", 3)[0]) for url in assets)
