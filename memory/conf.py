@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
+from datetime import timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, SecretBytes, SecretStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretBytes, SecretStr
 
 ModelProvider = Literal["ollama", "openai", "local", "hash"]
 
@@ -64,6 +67,84 @@ class MemorySettings(Frozen):
     recall_timeout: float = 5.0
 
 
+MAX_DURATION = timedelta(days=36_500)
+_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\s*", re.IGNORECASE)
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+
+
+def parse_duration(value: Any) -> timedelta:
+    """``"90d"``, ``"12h"``, ``"30m"``, ``"45s"``, ``"2w"``, ``"500ms"``, or a number of milliseconds.
+
+    Raises ``ValueError`` for anything else, for what is not more than nothing, and for more than a hundred years.
+    """
+    if isinstance(value, timedelta):
+        seconds = value.total_seconds()
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        seconds = value / 1000 if math.isfinite(value) else math.nan
+    elif isinstance(value, str) and (found := _DURATION.fullmatch(value)):
+        seconds = float(found[1]) * _UNITS[found[2].lower()]
+    else:
+        raise ValueError(f'{value!r} is no duration; write "90d", "12h" or a number of milliseconds')
+    if not 0 < seconds <= MAX_DURATION.total_seconds():
+        raise ValueError(f"{value!r} cannot work; a duration is more than nothing and at most 100 years")
+    return timedelta(seconds=seconds)
+
+
+def _whole(value: Any) -> Any:
+    """Takes no truth value and no fraction for a number."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError("it has to be a whole number of at least 1")
+    return value
+
+
+Positive = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=1_000_000)]
+Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
+
+
+class AutoExtract(Frozen):
+    """How facts are found in what members write, after each reply."""
+
+    model: ModelRef | None = None
+    """None: the chat model."""
+    max_tokens: Positive | None = None
+    """Tokens that the extraction may take; None: 1024, and no limit of ours for Ollama."""
+    max_facts_per_turn: Positive = 5
+    instructions: str = ""
+    """Added to the instructions of the extraction."""
+    filter: str = ""
+    """``package.module:function`` that gets a fact and returns False to drop it."""
+
+
+class FactSettings(Frozen):
+    """Short facts about each member. The functions of ``memory.facts`` work while ``enabled`` is False too."""
+
+    enabled: bool = False
+    """Whether facts are injected and extracted by themselves."""
+    max_facts: Positive = 50
+    """Facts kept of a member; the oldest go first."""
+    ttl: Duration | None = None
+    """How long a fact is kept after it was last stated; None: for good."""
+    max_fact_length: Positive = 300
+    """Characters."""
+    inject: bool = True
+    inject_in_groups: bool = False
+    """Also where others read the reply: each member reads what the bot knows of the one who asks."""
+    auto_extract: AutoExtract | None = None
+    namespace: Annotated[str, Field(min_length=1, max_length=100)] = "ai.memory"
+
+
+class CoreMemorySettings(Frozen):
+    """Core, archival and recall memory; see ``memory.blocks``. Whether ``human`` is used in groups is ``facts.inject_in_groups``."""
+
+    provider: Literal["flat", "letta"] = "flat"
+    persona_limit: int = 2000
+    """Characters, as all limits here; an admin may raise that of a block to 20000."""
+    human_limit: int = 2000
+    working_context_limit: int = 4000
+    blob_limit: int = 8000
+    """What the archive of one member may take in the prompts of ``flat``, newest lines first."""
+
+
 class OllamaConfig(Frozen):
     hosts: tuple[str, ...] = ()
 
@@ -88,6 +169,8 @@ class Config(Frozen):
     discord: DiscordConfig = DiscordConfig()
     chat: ChatConfig = ChatConfig()
     memory: MemorySettings = MemorySettings()
+    facts: FactSettings = FactSettings()
+    core_memory: CoreMemorySettings = CoreMemorySettings()
     ollama: OllamaConfig = OllamaConfig()
     openai: OpenAIConfig = OpenAIConfig()
     sources: dict[str, str] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -33,6 +34,15 @@ def find(user_id: int) -> Consent | None:
     return Consent(*row) if row else None
 
 
+def find_many(user_ids: Iterable[int]) -> dict[int, Consent]:
+    """The consents of those of these people who have one, by their id; as ``find`` for each."""
+    ids = set(user_ids)
+    if not ids or not get_config().memory_enabled:
+        return {}
+    rows = Member.objects.filter(user_id__in=ids, paused_at=None, withdrawn_at=None)
+    return {row[0]: Consent(*row) for row in rows.values_list("user_id", "epoch")}
+
+
 def consenting(user_ids: set[int]) -> set[int]:
     """Which of these people have opted in."""
     if not get_config().memory_enabled:
@@ -51,6 +61,13 @@ def require(consent: Consent) -> Member:
     if member.epoch != consent.epoch:
         raise StaleEpoch()
     return member
+
+
+def require_many(consents: Iterable[Consent]) -> dict[int, Member]:
+    """The same gate for many: the members whose consent still holds under its epoch."""
+    epochs = {one.user_id: one.epoch for one in consents}
+    rows = Member.objects.filter(user_id__in=epochs, paused_at=None, withdrawn_at=None)
+    return {row.user_id: row for row in rows if row.epoch == epochs[row.user_id]}
 
 
 def give(*, person: Person, origin: str, guild: GuildInfo | None = None) -> tuple[Member, bool]:

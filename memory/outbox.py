@@ -6,18 +6,23 @@ is done; a worker that dies leaves a lease that runs out.
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import os
 import secrets
+import socket
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
+import psutil
 from celery import current_app
 from django.db import transaction
-from django.db.models import Count, F, Min
+from django.db.models import Count, F, Min, Q
 from django.utils import timezone
 
 from memory.errors import MusebotError
 from memory.models import OutboxEntry
+from memory.models.fast import insert
 
 logger = logging.getLogger(__name__)
 
@@ -31,18 +36,22 @@ WAKE_TASK = "memory.work"
 
 def enqueue(kind: str, subjects: Iterable[int], *, user_id: int | None = None, epoch: int = 0) -> None:
     """Notes work to do, in the caller's transaction; work that is already noted starts over."""
+    enqueue_many(kind, ((subject, user_id, epoch) for subject in subjects))
+
+
+def enqueue_many(kind: str, work: Iterable[tuple[int, int | None, int]], *, and_wake: bool = True) -> None:
+    """The same for many people's work at once: (subject, user id, epoch) of each. The caller may wake a worker itself, later."""
     now = timezone.now()
-    OutboxEntry.objects.bulk_create(
+    insert(
         [
-            OutboxEntry(kind=kind, subject=subject, user_id=user_id, epoch=epoch, due_at=now)
-            for subject in subjects
+            OutboxEntry(kind=kind, subject=subject, user_id=user_id, epoch=epoch, due_at=now, created_at=now)
+            for subject, user_id, epoch in work
         ],
-        update_conflicts=True,
-        unique_fields=["kind", "subject"],
-        update_fields=["state", "due_at", "user_id", "epoch", "lease", "attempts"],
-        batch_size=500,
+        unique=["kind", "subject"],
+        update=["state", "due_at", "user_id", "epoch", "lease", "attempts"],
     )
-    wake(kind)
+    if and_wake:
+        wake(kind)
 
 
 def wake(kind: str) -> None:
@@ -60,7 +69,7 @@ def _send(kind: str) -> None:
 def claim(kind: str, limit: int) -> list[OutboxEntry]:
     """Takes up to ``limit`` due entries under a lease; nobody else gets them until it runs out."""
     now = timezone.now()
-    lease = secrets.token_hex(8)
+    lease = f"{_machine()}:{os.getpid()}:{secrets.token_hex(4)}"
     with transaction.atomic():
         due = OutboxEntry.objects.filter(kind=kind, state=OutboxEntry.State.QUEUED, due_at__lte=now)
         ids = list(due.order_by("due_at", "id").values_list("id", flat=True)[:limit])
@@ -72,12 +81,12 @@ def claim(kind: str, limit: int) -> list[OutboxEntry]:
     return list(OutboxEntry.objects.filter(id__in=ids, lease=lease).order_by("due_at", "id"))
 
 
-def extend(entries: Sequence[OutboxEntry]) -> bool:
+def extend(entries: Sequence[OutboxEntry], *, by: timedelta = LEASE) -> bool:
     """Prolongs the lease; False if any of it was lost, in which case the work must not be written."""
     held = OutboxEntry.objects.filter(
         id__in=[entry.id for entry in entries], state=OutboxEntry.State.RUNNING, lease=entries[0].lease
     )
-    return held.update(lease_until=timezone.now() + LEASE) == len(entries)
+    return held.update(lease_until=timezone.now() + by) == len(entries)
 
 
 def finish(entries: Sequence[OutboxEntry]) -> int:
@@ -89,14 +98,19 @@ def finish(entries: Sequence[OutboxEntry]) -> int:
     return deleted
 
 
-def fail(entries: Sequence[OutboxEntry], error: MusebotError) -> None:
-    """Gives work back with the reason; it is tried again later, or stays as failed where trying again cannot help."""
+def fail(entries: Sequence[OutboxEntry], error: MusebotError, *, final: bool | None = None) -> None:
+    """Gives work back with the reason; it is tried again later, or stays as failed where trying again cannot help.
+
+    ``final`` is for callers who know better than the error which of the two it is.
+    """
     now = timezone.now()
     for entry in entries:
-        final = not error.retryable and (entry.attempts >= MAX_ATTEMPTS or error.status == 422)
+        hopeless = not error.retryable and (entry.attempts >= MAX_ATTEMPTS or error.status == 422)
         delay = BACK_OFF_SECONDS[min(max(entry.attempts, 1), len(BACK_OFF_SECONDS)) - 1]
         OutboxEntry.objects.filter(id=entry.id, lease=entry.lease).update(
-            state=OutboxEntry.State.FAILED if final else OutboxEntry.State.QUEUED,
+            state=OutboxEntry.State.FAILED
+            if (hopeless if final is None else final)
+            else OutboxEntry.State.QUEUED,
             due_at=now + timedelta(seconds=delay),
             lease="",
             lease_until=None,
@@ -105,10 +119,22 @@ def fail(entries: Sequence[OutboxEntry], error: MusebotError) -> None:
         )
 
 
+def hold(entries: Sequence[OutboxEntry], seconds: float) -> None:
+    """Gives work back that is not done yet and has not failed; it is due again after ``seconds``."""
+    due = timezone.now() + timedelta(seconds=seconds)
+    for lease in {entry.lease for entry in entries}:
+        ids = [entry.id for entry in entries if entry.lease == lease]
+        OutboxEntry.objects.filter(id__in=ids, lease=lease).update(
+            state=OutboxEntry.State.QUEUED, due_at=due, lease="", lease_until=None
+        )
+
+
 def postpone(kind: str, seconds: float) -> None:
     """Holds back everything of a kind that is due: the host it needs does not answer."""
     until = timezone.now() + timedelta(seconds=seconds)
-    OutboxEntry.objects.filter(kind=kind, state=OutboxEntry.State.QUEUED, due_at__lt=until).update(due_at=until)
+    OutboxEntry.objects.filter(kind=kind, state=OutboxEntry.State.QUEUED, due_at__lt=until).update(
+        due_at=until
+    )
 
 
 def retry(kind: str | None = None, ids: Sequence[int] | None = None) -> int:
@@ -131,10 +157,17 @@ def drop_user(user_id: int) -> int:
 
 
 def release_expired() -> int:
-    """Gives work back whose worker died: its lease ran out."""
-    return OutboxEntry.objects.filter(
-        state=OutboxEntry.State.RUNNING, lease_until__lt=timezone.now()
-    ).update(state=OutboxEntry.State.QUEUED, lease="", lease_until=None)
+    """Gives work back whose worker died: its lease ran out, or it ran on this machine and its process is gone."""
+    running = OutboxEntry.objects.filter(state=OutboxEntry.State.RUNNING)
+    here = running.filter(lease__startswith=f"{_machine()}:").values_list("lease", flat=True).distinct()
+    dead = [lease for lease in here if not psutil.pid_exists(int(lease.split(":")[1]))]
+    lost = running.filter(Q(lease_until__lt=timezone.now()) | Q(lease__in=dead))
+    return lost.update(state=OutboxEntry.State.QUEUED, lease="", lease_until=None)
+
+
+def _machine() -> str:
+    """Eight digits that stand for this machine (or container) in a lease."""
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
 def due_kinds() -> list[str]:

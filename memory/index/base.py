@@ -49,7 +49,10 @@ class TextHit:
 
 
 class VectorIndex(Protocol):
-    """Nearest neighbours within one guild. One index holds the vectors of one embedding space."""
+    """Nearest neighbours within one guild. One index holds the vectors of one embedding space.
+
+    A guild is named by its ordinal; ``None`` looks in all of them, for an operator's search and never for a recall.
+    """
 
     dimension: int
 
@@ -67,7 +70,7 @@ class VectorIndex(Protocol):
 
     def nearest(
         self,
-        guild: int,
+        guild: int | None,
         vector: Vector,
         k: int,
         *,
@@ -87,17 +90,24 @@ class VectorIndex(Protocol):
 
 
 class TextIndex(Protocol):
-    """Full text within one guild. It is derived from the message table: rows must exist while they are added or removed."""
+    """Full text within one guild. It is derived from the message table: rows must exist while they are added or removed.
+
+    A guild is named by its ordinal; ``None`` looks in all of them, for an operator's search and never for a recall.
+    """
 
     def add(self, keys: Sequence[int]) -> None:
         """Indexes messages that are in the table and not in the index."""
 
-    def remove(self, keys: Sequence[int]) -> None:
-        """Takes messages out; call it before the row is changed or deleted."""
+    def remove(self, keys: Sequence[int], *, merged_later: bool = False) -> None:
+        """Takes messages out; call it before the row is changed or deleted.
+
+        ``merged_later`` is much faster for many: they are found no more at once, but their words leave the file only with the
+        ``optimize`` that the caller has to see to.
+        """
 
     def search(
         self,
-        guild: int,
+        guild: int | None,
         words: Sequence[str],
         k: int,
         *,

@@ -7,6 +7,8 @@ neighbours. Changing what these functions return means rebuilding the index (the
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Sequence
 from datetime import datetime
 
 CJK = (
@@ -15,14 +17,17 @@ CJK = (
 )
 _CJK_CHARACTER = re.compile(f"[{CJK}]")
 _TOKEN = re.compile(f"[{CJK}]+|[^\\W_{CJK}]+")
+# NUL ends an expression, a quote ends a word, and halves of surrogate pairs cannot be stored at all.
+_UNQUOTABLE = re.compile('[\\0"\ud800-\udfff]')
 MAX_QUERY_TOKENS = 24
 
-STOP_WORDS = frozenset(
-    """a about all also am an and any are as at be been but by can could did do does doing for from had has have having he her
-    hers him his how i if in into is it its just me my of on or our ours she should so some than that the their theirs them then
-    there these they this those to up us was we were what when where which who whom whose why will with would you your yours
-    s t d ll re ve m""".split()
-)
+_STOP_WORDS = """
+a about all also am an and any are as at be been but by can could did do does doing for from had has have having he her
+hers him his how i if in into is it its just me my of on or our ours she should so some than that the their theirs them
+then there these they this those to up us was we were what when where which who whom whose why will with would you your
+yours s t d ll re ve m
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 def split_cjk(text: str) -> str:
@@ -47,18 +52,19 @@ def who_terms(author: str | None, sent_at: str | None) -> str:
     return split_cjk(f"{author or ''} {date}".strip())
 
 
-def tokens(text: str) -> list[str]:
+def tokens(text: str, *, stop_words: frozenset[str] = STOP_WORDS) -> list[str]:
     """Words of a text as a query asks for them, lower case, without stop words; runs of CJK as pairs of characters."""
     found: list[str] = []
-    for token in _TOKEN.findall(text.replace("\0", " ")):
+    for token in _TOKEN.findall(unicodedata.normalize("NFC", text)):
         if _CJK_CHARACTER.match(token):
             pairs = [token[i : i + 2] for i in range(len(token) - 1)] or [token]
             found += [" ".join(pair) for pair in pairs]
-        elif token.lower() not in STOP_WORDS:
+        elif token.lower() not in stop_words:
             found.append(token.lower())
     return list(dict.fromkeys(found))
 
 
-def match_expression(words: list[str]) -> str:
+def match_expression(words: Sequence[str]) -> str:
     """An FTS5 expression that finds any of the words; each is quoted, so none can be an operator. Empty for no words."""
-    return " OR ".join('"{}"'.format(word.replace('"', '""')) for word in words[:MAX_QUERY_TOKENS])
+    clean = [_UNQUOTABLE.sub(" ", word).strip() for word in words]
+    return " OR ".join(f'"{word}"' for word in [word for word in clean if word][:MAX_QUERY_TOKENS])

@@ -1,5 +1,6 @@
 
 import django.db.models.deletion
+import memory.models.fields
 import uuid
 from django.db import migrations, models
 
@@ -179,7 +180,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Message',
             fields=[
-                ('key', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('key', memory.models.fields.RowKeyField(primary_key=True, serialize=False)),
                 ('author_id', models.BigIntegerField()),
                 ('author_name', models.CharField(help_text='As shown when it was written.', max_length=200)),
                 ('is_bot', models.BooleanField(default=False)),

@@ -1,9 +1,20 @@
 """One module per noun: fields, constraints and query-set methods only."""
 
 from memory.models.access import ApiKey
+from memory.models.blocks import (
+    ArchivalEntry,
+    BlockRevision,
+    Consolidation,
+    MemoryBlock,
+    PersonaProposal,
+    ReplyBlock,
+    Scope,
+)
 from memory.models.embedding import EmbeddingSpace
 from memory.models.erasure import ErasureRequest, SubjectEpoch
+from memory.models.facts import Fact, FactBook, FactVersion, ReplyFact
 from memory.models.guild import Audience, Channel, Guild
+from memory.models.history import ChannelMark, HeldReply, Scan, ScanChannel, ScanMember, TouchedMessage
 from memory.models.member import ConsentEvent, DailyCount, GuildMember, Member
 from memory.models.message import Message
 from memory.models.outbox import OutboxEntry
@@ -12,19 +23,36 @@ from memory.models.state import InstallationState
 
 __all__ = [
     "ApiKey",
+    "ArchivalEntry",
     "Audience",
+    "BlockRevision",
     "Channel",
+    "ChannelMark",
     "ConsentEvent",
+    "Consolidation",
     "DailyCount",
     "EmbeddingSpace",
     "ErasureRequest",
+    "Fact",
+    "FactBook",
+    "FactVersion",
     "Guild",
     "GuildMember",
+    "HeldReply",
     "InstallationState",
     "Member",
+    "MemoryBlock",
     "Message",
     "OutboxEntry",
+    "PersonaProposal",
     "Reply",
+    "ReplyBlock",
+    "ReplyFact",
     "ReplyMemory",
+    "Scan",
+    "ScanChannel",
+    "ScanMember",
+    "Scope",
     "SubjectEpoch",
+    "TouchedMessage",
 ]

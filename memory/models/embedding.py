@@ -22,7 +22,9 @@ class EmbeddingSpace(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["provider", "name", "digest", "dimension"], name="embedding_space_once")
+            models.UniqueConstraint(
+                fields=["provider", "name", "digest", "dimension"], name="embedding_space_once"
+            )
         ]
 
     def __str__(self) -> str:

@@ -31,6 +31,7 @@ class ErasureRequest(models.Model):
         ADMIN = "admin", "an admin"
         API = "api", "the API"
         COMMAND = "command", "the command line"
+        RETENTION = "retention", "the time to keep was over"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     subject = models.CharField(max_length=32, db_index=True)

@@ -32,6 +32,13 @@ class Guild(models.Model):
     message_count = models.BigIntegerField(default=0, help_text="Kept in the transaction that writes.")
     snapshot_at = models.DateTimeField(null=True, blank=True, help_text="When the readers were last known.")
     left_at = models.DateTimeField(null=True, blank=True)
+    keep_after_leaving_days = models.PositiveIntegerField(
+        default=30,
+        help_text="Days until what was said is purged once the bot, or its author, has left the server.",
+    )
+    max_age_days = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Older messages are purged daily; empty for no limit."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -57,7 +64,9 @@ class Channel(models.Model):
 
     discord_id = models.BigIntegerField(primary_key=True)
     guild = models.ForeignKey(Guild, on_delete=models.CASCADE, related_name="channels")
-    parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="threads")
+    parent = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="threads"
+    )
     kind = models.CharField(max_length=20, default="text")
     name = models.CharField(max_length=200, blank=True)
     topic = models.TextField(blank=True)

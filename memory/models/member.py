@@ -19,7 +19,9 @@ class Member(models.Model):
     epoch = models.PositiveIntegerField(default=0)
     paused_at = models.DateTimeField(null=True, blank=True, help_text="Nothing new is stored while set.")
     withdrawn_at = models.DateTimeField(
-        null=True, blank=True, help_text="Set by an erasure's first step: nothing of theirs is written or recalled."
+        null=True,
+        blank=True,
+        help_text="Set by an erasure's first step: nothing of theirs is written or recalled.",
     )
     message_count = models.BigIntegerField(default=0)
     last_message_at = models.DateTimeField(null=True, blank=True)
@@ -39,6 +41,7 @@ class GuildMember(models.Model):
     username = models.CharField(max_length=100, blank=True)
     display_name = models.CharField(max_length=200, blank=True)
     message_count = models.BigIntegerField(default=0)
+    left_at = models.DateTimeField(null=True, blank=True, help_text="When they left the server, if they did.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["guild", "member"], name="guild_member_once")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from memory.models.embedding import EmbeddingSpace
+from memory.models.fields import RowKeyField
 from memory.models.guild import Channel, Guild
 from memory.models.member import Member
 
@@ -23,7 +24,7 @@ class Message(models.Model):
         FAILED = "failed"
         NONE = "none", "nothing to embed"
 
-    key = models.BigIntegerField(primary_key=True)
+    key = RowKeyField(primary_key=True)
     guild = models.ForeignKey(Guild, on_delete=models.CASCADE, related_name="messages", db_index=False)
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="messages", db_index=False)
     member = models.ForeignKey(Member, on_delete=models.CASCADE, related_name="messages", db_index=False)
@@ -31,7 +32,9 @@ class Message(models.Model):
     author_name = models.CharField(max_length=200, help_text="As shown when it was written.")
     is_bot = models.BooleanField(default=False)
     discord_id = models.BigIntegerField(null=True, blank=True)
-    reply_to = models.BigIntegerField(null=True, blank=True, help_text="Discord's id of the message it answers.")
+    reply_to = models.BigIntegerField(
+        null=True, blank=True, help_text="Discord's id of the message it answers."
+    )
     text = models.TextField(help_text="As written, less mentions of the bot.")
     captions = models.TextField(blank=True, help_text="What its images show; indexed with the text.")
     content = models.JSONField(default=dict, help_text="The full record in the specification's shape.")
@@ -50,7 +53,9 @@ class Message(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["discord_id"], condition=models.Q(discord_id__isnull=False), name="message_discord_id_once"
+                fields=["discord_id"],
+                condition=models.Q(discord_id__isnull=False),
+                name="message_discord_id_once",
             )
         ]
         # One index for each order that a page offers; the key makes each order total.

@@ -15,7 +15,9 @@ class OutboxEntry(models.Model):
         PAUSED = "paused"
 
     kind = models.CharField(max_length=20, help_text="Which handler does it: embed, erase, …")
-    subject = models.BigIntegerField(default=0, help_text="What it is about: a message's key, a request's id.")
+    subject = models.BigIntegerField(
+        default=0, help_text="What it is about: a message's key, a request's id."
+    )
     user_id = models.BigIntegerField(null=True, blank=True, help_text="Whose data it touches.")
     epoch = models.PositiveIntegerField(default=0, help_text="That member's epoch when it was written.")
     state = models.CharField(max_length=8, choices=State, default=State.QUEUED)

@@ -23,7 +23,9 @@ class Reply(models.Model):
     channel_id = models.BigIntegerField(null=True)
     asker_id = models.BigIntegerField(null=True, help_text="Null for somebody who has not opted in.")
     trigger_id = models.BigIntegerField(
-        null=True, unique=True, help_text="Discord's id of the message being answered: one message, one reply."
+        null=True,
+        unique=True,
+        help_text="Discord's id of the message being answered: one message, one reply.",
     )
     question = models.ForeignKey(Message, null=True, on_delete=models.SET_NULL, related_name="+")
     answer = models.ForeignKey(Message, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -46,7 +48,9 @@ class Reply(models.Model):
             models.Index(fields=["-created_at", "-id"], name="reply_newest"),
             models.Index(fields=["guild", "-created_at", "-id"], name="reply_guild_newest"),
             models.Index(fields=["asker_id"], name="reply_asker"),
-            models.Index(fields=["state", "created_at"], condition=models.Q(state="pending"), name="reply_pending"),
+            models.Index(
+                fields=["state", "created_at"], condition=models.Q(state="pending"), name="reply_pending"
+            ),
         ]
 
     def __str__(self) -> str:

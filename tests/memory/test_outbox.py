@@ -1,5 +1,8 @@
 """Durable work: claimed once, given back when its worker dies, kept with a reason when it fails."""
 
+import os
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -53,6 +56,17 @@ def test_a_worker_that_died_loses_its_lease():
     assert [entry.subject for entry in outbox.claim("embed", 1)] == [1]
     assert outbox.extend(dead) is False
     assert outbox.finish(dead) == 0
+
+
+def test_a_worker_whose_process_is_gone_loses_its_lease_at_once():
+    outbox.enqueue("embed", [1, 2])
+    outbox.claim("embed", 1)
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    mine = outbox.claim("embed", 1)[0]
+    OutboxEntry.objects.filter(subject=1).update(lease=mine.lease.replace(str(os.getpid()), str(gone.pid)))
+    assert outbox.release_expired() == 1
+    assert OutboxEntry.objects.get(subject=2).lease == mine.lease
 
 
 def test_a_lease_that_is_held_can_be_prolonged():

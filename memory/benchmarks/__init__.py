@@ -1,0 +1,1 @@
+"""Measurements of the parts, each with what it is compared with in the same run."""

@@ -1,0 +1,190 @@
+"""Bytes of erased rows that SQLite leaves in its file, found and overwritten.
+
+``secure_delete`` overwrites a deleted cell where it stood. But when SQLite balances its trees it copies cells between pages and
+leaves the old copies in the unallocated space of a page, where nothing ever overwrites them; after an erasure words and ids are
+still found there. A VACUUM would remove them and keep all writers out for as long as it takes; this overwrites just that
+space, a few pages at a time.
+
+Everything here runs in a process of its own (``python -m memory.index.pages``): on POSIX, closing a file drops all locks that
+the process holds on it, those of its SQLite connections included.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+LEAF_TABLE, LEAF_INDEX, INNER_TABLE, INNER_INDEX = 13, 10, 5, 2
+HOLD_SECONDS = 0.08
+REST_SECONDS = 0.02
+BLOCK_PAGES = 32
+PENDING_BYTE = 0x40000000
+"""SQLite keeps its locks here and never uses the page."""
+STATE = "pages_overwritten"
+"""Name of the row of ``memory_installationstate`` that is written with each step."""
+CHUNK = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Overwritten:
+    done: bool
+    """False if readers or writers left no moment for it; try again later."""
+    pages: int = 0
+    longest_hold: float = 0.0
+    """Seconds that other writers were kept out at most."""
+
+
+def overwrite_unallocated(path: Path, *, seconds: float) -> Overwritten:
+    """Overwrites the unallocated space of all pages of a database in WAL mode, for up to ``seconds``."""
+    answer = _in_a_process_of_its_own({"what": "overwrite", "path": str(path), "seconds": seconds})
+    return Overwritten(**answer)
+
+
+def files_that_hold(paths: Sequence[Path], needles: Sequence[bytes]) -> list[Path]:
+    """Those of the files that hold any of the needles."""
+    request = {
+        "what": "search",
+        "paths": [str(path) for path in paths],
+        "needles": [one.hex() for one in needles],
+    }
+    found: list[str] = _in_a_process_of_its_own(request)
+    return [Path(path) for path in found]
+
+
+def _in_a_process_of_its_own(request: dict[str, Any]) -> Any:
+    # By standard input: what is looked for must not stand in the list of processes.
+    done = subprocess.run(
+        [sys.executable, "-m", __name__],
+        input=json.dumps(request),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).resolve().parents[2],
+    )
+    return json.loads(done.stdout)
+
+
+def unallocated(page: bytes, *, first: bool) -> tuple[int, int] | None:
+    """Begin and end of the unallocated space of a page of a tree; None for any other page. ``first``: page 1 has a header more."""
+    header = 100 if first else 0
+    kind = page[header]
+    if kind not in {LEAF_TABLE, LEAF_INDEX, INNER_TABLE, INNER_INDEX}:
+        return None
+    cells = int.from_bytes(page[header + 3 : header + 5], "big")
+    end = int.from_bytes(page[header + 5 : header + 7], "big") or 65536
+    begin = header + (8 if kind in {LEAF_TABLE, LEAF_INDEX} else 12) + 2 * cells
+    return (begin, end) if begin <= end <= len(page) else None
+
+
+class _Overwriter:
+    def __init__(self, path: Path) -> None:
+        import sqlite3
+
+        self.busy_error = sqlite3.OperationalError
+        self.path = path
+        self.log = path.with_name(path.name + "-wal")
+        self.connection = sqlite3.connect(path, isolation_level=None, timeout=0.1)
+        self.connection.execute("PRAGMA secure_delete = ON")
+        self.size = int(self.connection.execute("PRAGMA page_size").fetchone()[0])
+        self.file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        self.pages = 0
+        self.longest = 0.0
+
+    def close(self) -> None:
+        # In this order: closing the file first would drop the connection's locks.
+        self.connection.close()
+        os.close(self.file)
+
+    def run(self, seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        following = 0
+        while following * self.size < os.fstat(self.file).st_size:
+            if time.monotonic() >= until:
+                return False
+            reached = self._step(following)
+            if reached is not None:
+                following = reached
+            time.sleep(REST_SECONDS)
+        os.fsync(self.file)
+        return True
+
+    def _step(self, following: int) -> int | None:
+        """Some pages under the write lock, with nothing in the log: then nobody else can write to the file."""
+        try:
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self.connection.execute("BEGIN IMMEDIATE")
+        except self.busy_error:
+            return None
+        begin = time.monotonic()
+        if self.log.exists() and self.log.stat().st_size > 0:
+            self.connection.execute("ROLLBACK")
+            return None
+        while time.monotonic() - begin < HOLD_SECONDS and following * self.size < os.fstat(self.file).st_size:
+            following = self._overwrite(following)
+        # Something has to change, so that other connections let go of the pages that they have in memory.
+        self.connection.execute(
+            "INSERT INTO memory_installationstate (name, value, at) VALUES (?, ?, datetime('now')) "
+            "ON CONFLICT (name) DO UPDATE SET value = excluded.value, at = excluded.at",
+            (STATE, json.dumps({"pages": following, "nonce": os.urandom(4).hex()})),
+        )
+        self.connection.execute("COMMIT")
+        self.longest = max(self.longest, time.monotonic() - begin)
+        return following
+
+    def _overwrite(self, following: int) -> int:
+        os.lseek(self.file, following * self.size, os.SEEK_SET)
+        block = os.read(self.file, BLOCK_PAGES * self.size)
+        for number in range(len(block) // self.size):
+            start = (following + number) * self.size
+            if start <= PENDING_BYTE < start + self.size:
+                continue
+            page = block[number * self.size : (number + 1) * self.size]
+            space = unallocated(page, first=start == 0)
+            if space is not None and any(page[space[0] : space[1]]):
+                os.lseek(self.file, start + space[0], os.SEEK_SET)
+                os.write(self.file, bytes(space[1] - space[0]))
+                self.pages += 1
+        return following + max(len(block) // self.size, 1)
+
+
+def _holds(path: Path, needles: Sequence[bytes]) -> bool:
+    overlap = max(map(len, needles), default=1) - 1
+    tail = b""
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(CHUNK):
+                window = tail + chunk
+                if any(needle in window for needle in needles):
+                    return True
+                tail = window[-overlap:] if overlap else b""
+    except (FileNotFoundError, IsADirectoryError):
+        return False
+    return False
+
+
+def _main() -> None:
+    request = json.load(sys.stdin)
+    if request["what"] == "search":
+        needles = [bytes.fromhex(one) for one in request["needles"]]
+        json.dump([path for path in request["paths"] if _holds(Path(path), needles)], sys.stdout)
+        return
+    from memory.index.connection import use_capable_sqlite
+
+    use_capable_sqlite()
+    overwriter = _Overwriter(Path(request["path"]))
+    try:
+        done = overwriter.run(request["seconds"])
+    finally:
+        overwriter.close()
+    json.dump(asdict(Overwritten(done, overwriter.pages, overwriter.longest)), sys.stdout)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,60 @@
+"""Many rows in one statement, at a fraction of what ``bulk_create`` takes for each value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+from django.db import connection, models
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+def insert(rows: Sequence[Row], *, unique: Sequence[str] = (), update: Sequence[str] = ()) -> None:
+    """Inserts rows whose fields all have their values; where one with the same ``unique`` fields exists, ``update`` is taken over.
+
+    An automatic primary key is left to the database and is not filled in.
+    """
+    if not rows:
+        return
+    model = type(rows[0])
+    fields = [one for one in model._meta.concrete_fields if not isinstance(one, models.AutoField)]
+    names = [str(one.attname) for one in fields]
+    prepare = [(place, _prepared(one)) for place, one in enumerate(fields) if _needs(one)]
+    values = []
+    for row in rows:
+        state = row.__dict__
+        line = [state[name] for name in names]
+        for place, function in prepare:
+            line[place] = function(line[place])
+        values.append(line)
+    with connection.cursor() as cursor:
+        cursor.executemany(_statement(model, tuple(unique), tuple(update)), values)
+
+
+def _needs(field: Any) -> bool:
+    return isinstance(field, models.DateTimeField | models.DateField | models.JSONField | models.UUIDField)
+
+
+def _prepared(field: Any) -> Callable[[Any], Any]:
+    if isinstance(field, models.DateTimeField):
+        return connection.ops.adapt_datetimefield_value
+    return lambda value: None if value is None else field.get_db_prep_save(value, connection)
+
+
+@cache
+def _statement(model: type[models.Model], unique: tuple[str, ...], update: tuple[str, ...]) -> str:
+    quote = connection.ops.quote_name
+    fields = [one for one in model._meta.concrete_fields if not isinstance(one, models.AutoField)]
+    columns = ", ".join(quote(one.column) for one in fields)
+    statement = (
+        f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({', '.join(['%s'] * len(fields))})"
+    )
+    if not unique:
+        return statement
+    where = ", ".join(quote(model._meta.get_field(name).column) for name in unique)  # type: ignore[union-attr]
+    new = [quote(model._meta.get_field(name).column) for name in update]  # type: ignore[union-attr]
+    return f"{statement} ON CONFLICT ({where}) DO UPDATE SET " + ", ".join(
+        f"{column} = excluded.{column}" for column in new
+    )

@@ -1,0 +1,98 @@
+"""Members' names in questions become authors and leave the text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.retrieval.people import KnownMember, distance, find_people
+
+CAROLINE, MELANIE, MARK, JEAN, YUKI = 1, 2, 3, 4, 5
+MEMBERS = [
+    KnownMember(CAROLINE, ("Caroline", "caro_99")),
+    KnownMember(MELANIE, ("melanie", "Melanie B.")),
+    KnownMember(MARK, ("Mark",)),
+    KnownMember(JEAN, ("Jean Luc", "jeanluc")),
+    KnownMember(YUKI, ("田中雪",)),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "authors", "text"),
+    [
+        ("When did Caroline move?", (CAROLINE,), "When did move?"),
+        ("what is caroline's favourite colour", (CAROLINE,), "what is favourite colour"),
+        ("What is Caroline’s cat called", (CAROLINE,), "What is cat called"),
+        ("Did Melanie tell Caroline about it?", (MELANIE, CAROLINE), "Did tell about it?"),
+        ("When did Carolin move?", (CAROLINE,), "When did move?"),
+        ("When did Carolnie move?", (CAROLINE,), "When did move?"),
+        ("Where does Mel work?", (MELANIE,), "Where does work?"),
+        ("What does Melany like", (MELANIE,), "What does like"),
+        ("What did caro_99 say?", (CAROLINE,), "What did say?"),
+        ("What did Melanie B. cook", (MELANIE,), "What did . cook"),
+        ("What does Jean Luc drink?", (JEAN,), "What does drink?"),
+        ("Where is <@3> from?", (MARK,), "Where is from?"),
+        ("Ask @Mark about it", (MARK,), "Ask about it"),
+        ("What did Mark buy?", (MARK,), "What did buy?"),
+        ("What mark did I get?", (), "What mark did I get?"),
+        ("When is the market?", (), "When is the market?"),
+        ("Which carol did we sing?", (), "Which carol did we sing?"),
+        ("Where is it?", (), "Where is it?"),
+        ("Melancholy songs?", (), "Melancholy songs?"),
+        ("<@999> said what", (), "said what"),
+        ("田中雪さんは何が好きですか", (YUKI,), "さんは何が好きですか"),
+    ],
+)
+def test_names_become_authors(question: str, authors: tuple[int, ...], text: str) -> None:
+    people = find_people(question, MEMBERS)
+    assert people.authors == authors
+    assert people.text == text
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("What did I say about the wedding?", True),
+        ("Who has my spare key?", True),
+        ("What's mine?", True),
+        ("i'm looking for the recipe", True),
+        ("Was habe ich über den Urlaub gesagt?", True),
+        ("Où est mon vélo ?", True),
+        ("我昨天说了什么", True),
+        ("Tell me what the plan is", False),
+        ("Remind me when the concert is", False),
+        ("What is the plan?", False),
+    ],
+)
+def test_i_is_the_one_who_asks(question: str, found: bool) -> None:
+    assert (CAROLINE in find_people(question, MEMBERS, CAROLINE).authors) is found
+
+
+def test_somebody_unknown_who_asks_is_nobody() -> None:
+    assert find_people("What did I say?", MEMBERS, 77).authors == ()
+
+
+def test_a_name_shared_by_many_stands_for_a_few_at_most() -> None:
+    alexes = [KnownMember(n, (f"Alex {n}th", "Alex")) for n in range(1, 10)]
+    assert len(find_people("What did Alex say?", alexes).authors) <= 3
+
+
+def test_months_are_no_people_but_people_may_be_called_so() -> None:
+    members = [KnownMember(1, ("May",))]
+    assert find_people("What happened in May?", members).authors == ()
+    assert find_people("What did May say?", members).authors == (1,)
+    assert find_people("That may be right", members).authors == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"), [("maren", "maren", 0), ("maren", "marne", 1), ("ab", "", 2)]
+)
+def test_distance(one: str, other: str, expected: int) -> None:
+    assert distance(one, other) == distance(other, one) == expected
+
+
+@given(st.text(max_size=60), st.lists(st.text(max_size=12), max_size=4))
+def test_any_text_and_any_names(text: str, names: list[str]) -> None:
+    people = find_people(text, [KnownMember(n, (name,)) for n, name in enumerate(names) if name], asker_id=0)
+    assert len(people.text) <= len(text)
