@@ -26,7 +26,7 @@ from memory.benchmarks.people import conversation
 from memory.benchmarks.scratch import scratch_database
 from memory.capture import backfill
 from memory.errors import ConfigurationError
-from memory.models import Message, Scan, ScanChannel
+from memory.models import Message, Scan
 from memory.types import GuildInfo, Person
 
 CHANNELS = 40
@@ -95,9 +95,9 @@ def _read(rows: int, people: int, progress: Progress) -> dict[str, Any]:
             backfill.request(user_id=_member(number).id, guilds=[guild])
         Scan.objects.update(begins_at=timezone.now())
         begin = time.perf_counter()
-        while entries := outbox.claim(backfill.HISTORY, 1):
-            tasks.HANDLERS[backfill.HISTORY].run(entries)
-            _make_due()
+        while Scan.objects.filter(finished_at=None).exists():
+            backfill.nudge()
+            tasks.HANDLERS[backfill.HISTORY].run(outbox.claim(backfill.HISTORY, 1))
         seconds = time.perf_counter() - begin
         scan = Scan.objects.get()
         assert scan.state == Scan.State.DONE, scan.state
@@ -109,11 +109,6 @@ def _read(rows: int, people: int, progress: Progress) -> dict[str, Any]:
             "pages": scan.pages,
             "complete": scan.scanned == rows and scan.stored == Message.objects.count(),
         }
-
-
-def _make_due() -> None:
-    ScanChannel.objects.filter(state=ScanChannel.State.WAITING).update(due_at=timezone.now())
-    backfill.nudge()
 
 
 @contextmanager

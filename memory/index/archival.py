@@ -145,9 +145,7 @@ class ArchivalVectors:
                     values,
                 )
                 # Unit vectors: Euclidean distance orders them as the cosine does.
-                found += [
-                    (int(one), 1.0 - distance * distance / 2.0) for one, distance in cursor.fetchall()
-                ]
+                found += [(int(one), 1.0 - distance * distance / 2.0) for one, distance in cursor.fetchall()]
         return sorted(found, key=lambda hit: (-hit[1], -hit[0]))[:k]
 
     def count(self) -> int:

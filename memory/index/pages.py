@@ -27,6 +27,9 @@ REST_SECONDS = 0.02
 BLOCK_PAGES = 32
 PENDING_BYTE = 0x40000000
 """SQLite keeps its locks here and never uses the page."""
+MOST_PAGES = 0x02000000
+"""Pages of overflow and of the list of free pages begin with the four bytes of a page's number, big-endian. Below this many pages
+the first of them is always 0 or 1, which no page of a tree begins with: that is how the pages of trees are told apart."""
 STATE = "pages_overwritten"
 """Name of the row of ``memory_installationstate`` that is written with each step."""
 CHUNK = 8 << 20
@@ -105,6 +108,8 @@ class _Overwriter:
     def run(self, seconds: float) -> bool:
         until = time.monotonic() + seconds
         following = 0
+        if os.fstat(self.file).st_size > MOST_PAGES * self.size:
+            return False
         while following * self.size < os.fstat(self.file).st_size:
             if time.monotonic() >= until:
                 return False

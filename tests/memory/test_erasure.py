@@ -61,6 +61,11 @@ def reply(asker, *, injected=(), answer=None, question=None, guild=None):
     return trace
 
 
+def _replaced(steps, function):
+    """The steps of an erasure with one of them replaced by a function of the same name."""
+    return [function if step.__name__ == function.__name__ else step for step in steps]
+
+
 def answer_to(asker, text):
     key = capture.record_reply(incoming(text, author=person("musebot", is_bot=True)), owner_id=asker.id)
     assert key is not None
@@ -151,7 +156,7 @@ def test_it_goes_on_where_it_stopped_in_another_process(monkeypatch):
         return counts
 
     with monkeypatch.context() as patched:
-        patched.setattr(running, "STEPS", (messages, *steps.STEPS[1:]))
+        patched.setattr(running, "STEPS", _replaced(steps.STEPS, messages))
         with pytest.raises(KeyboardInterrupt):
             erasure.run(request.id)
     stopped = ErasureRequest.objects.get()
@@ -179,7 +184,7 @@ def test_two_at_once_do_no_harm(monkeypatch):
             running._Run(request.id, seconds=None, may_seal=False)._erase(user_id)
         return steps.counts_by_day(user_id, size)
 
-    monkeypatch.setattr(running, "STEPS", (steps.messages, counts_by_day, *steps.STEPS[4:]))
+    monkeypatch.setattr(running, "STEPS", _replaced(steps.STEPS, counts_by_day))
     done = erasure.run(request.id)
     assert (done.state, done.done) == ("done", 50) and done.counts["memories"] == 50
 

@@ -51,8 +51,8 @@ with backends.override(embedder=HashEmbedder()):
     tasks.work_through("embed")
 """
 ERASES = """
-from memory.erasure import running
-real = running.STEPS[0]
+from memory.erasure import running, steps
+real = steps.messages
 
 def messages(user_id, size):
     counts = real(user_id, size)
@@ -60,7 +60,7 @@ def messages(user_id, size):
         stuck()
     return counts
 
-running.STEPS = (messages, *running.STEPS[1:])
+running.STEPS = [messages if step is real else step for step in steps.STEPS]
 tasks.work_through("erase")
 """
 

@@ -1,0 +1,35 @@
+"""A search for bytes in everything that the installation writes: the database and its log, the broker, logs, receipts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from memory.conf import get_config
+from memory.erasure.checkpoint import database_path
+from memory.index.pages import files_that_hold
+
+
+def written_files() -> Iterator[tuple[str, Path]]:
+    """Each file with the name of its store."""
+    database = database_path()
+    home = get_config().home
+    folders = {home}
+    if database is not None and database.is_absolute():
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            yield f"file {database.name}{suffix}", database.with_name(database.name + suffix)
+        folders.add(database.parent)
+        yield "receipts", database.with_name("erasures.jsonl")
+        for path in sorted((database.parent / "broker").rglob("*")):
+            yield "broker", path
+    for folder in sorted(folders):
+        for pattern in ("*.log*", "logs/**/*"):
+            for path in sorted(folder.glob(pattern)):
+                yield "logs", path
+
+
+def search(needles: Sequence[bytes]) -> Counter[str]:
+    """How many files of each store hold any of the needles."""
+    stores = {path: store for store, path in written_files() if path.is_file()}
+    return Counter(stores[path] for path in files_that_hold(list(stores), needles))

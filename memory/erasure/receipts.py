@@ -1,0 +1,69 @@
+"""The proof of an erasure: counts and a hash, no content and no id. Kept in the database and in a file beside it.
+
+The file outlives a restored backup, which then still holds what was erased since: see ``memory.erasure.replay``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memory.erasure.checkpoint import database_path
+from memory.models import ErasureRequest
+
+FILE_NAME = "erasures.jsonl"
+
+
+def receipt(request: ErasureRequest) -> dict[str, Any]:
+    """The receipt of an erasure, JSON-ready. ``digest`` is the SHA-256 of everything else in it."""
+    content = {
+        "id": str(request.id),
+        "subject": request.subject,
+        "epoch": request.epoch,
+        "origin": request.origin,
+        "state": request.state,
+        "received_at": request.received_at.isoformat(),
+        "finished_at": request.finished_at.isoformat() if request.finished_at else None,
+        "counts": dict(request.counts),
+        "remains": dict(request.remains),
+    }
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return {**content, "digest": hashlib.sha256(canonical.encode()).hexdigest()}
+
+
+def receipts_path() -> Path | None:
+    database = database_path()
+    return database.with_name(FILE_NAME) if database is not None and database.is_absolute() else None
+
+
+def append(request: ErasureRequest) -> None:
+    """Writes the receipt to the file, once. Called inside the transaction that ends the erasure, so by one process only."""
+    path = receipts_path()
+    if path is None or any(line.get("id") == str(request.id) for line in read()):
+        return
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(receipt(request), sort_keys=True) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read() -> Iterator[dict[str, Any]]:
+    """The receipts of the file, oldest first; a line that was cut off by a crash is passed over."""
+    path = receipts_path()
+    if path is None or not path.exists():
+        return
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if (
+            isinstance(found, dict)
+            and isinstance(found.get("subject"), str)
+            and isinstance(found.get("epoch"), int)
+        ):
+            yield found

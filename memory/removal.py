@@ -1,0 +1,49 @@
+"""Taking messages out of everything that was made from them: words, vectors, traces, queued work, kept counts, rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import connection
+
+from memory import counters
+from memory.backends import text_index, vector_index
+from memory.index.base import VectorIndex
+from memory.models import EmbeddingSpace, Message, OutboxEntry
+
+BATCH = 500
+"""Messages to remove in one transaction, so that the one writer is never held for long."""
+
+WORK_ON_MESSAGES = ("embed", "enrich", "extract")
+"""Kinds of work whose subject is the key of a message."""
+
+
+def vector_indexes() -> list[VectorIndex]:
+    """The indexes of all spaces: a vector of an older model is no less personal than one of today's."""
+    return [vector_index(space) for space in EmbeddingSpace.objects.all()]
+
+
+def remove(keys: Sequence[int], *, merged_later: bool = False) -> int:
+    """Removes messages (some hundreds at most), inside the caller's transaction; returns how many there were.
+
+    Traces that name them lose the line. Keys that are not there are no error. ``merged_later``: as in ``TextIndex.remove``.
+    """
+    if not connection.in_atomic_block:
+        raise RuntimeError(
+            "Messages are removed inside a transaction, or a crash leaves their vectors behind."
+        )
+    found = Message.objects.filter(key__in=keys).values_list(
+        "key", "guild_id", "channel_id", "member_id", "sent_at"
+    )
+    rows = list(found)
+    there = [row[0] for row in rows]
+    if not there:
+        return 0
+    # The words are derived from the rows, so they go first.
+    text_index().remove(there, merged_later=merged_later)
+    for index in vector_indexes():
+        index.remove(there)
+    counters.change((counters.Counted(*row[1:]) for row in rows), by=-1)
+    OutboxEntry.objects.filter(kind__in=WORK_ON_MESSAGES, subject__in=there).delete()
+    Message.objects.filter(key__in=there).delete()
+    return len(there)
