@@ -58,4 +58,4 @@ app.conf.update(
     },
 )
 app.set_default()
-app.autodiscover_tasks(["memory"])
+app.autodiscover_tasks(["memory", "botrunner"])

@@ -104,7 +104,7 @@ class Stack:
     def kill(self, name: str) -> None:
         """``kill -9``: the process gets no chance to tidy up."""
         process = self.processes.pop(name)
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # with its children: the worker's schedule is a process of its own
         process.wait()
 
     def stop(self, name: str, *, seconds: float = 15) -> int:
@@ -202,7 +202,7 @@ class Stack:
         self.wait(
             lambda: (
                 not self.count("memory_message", "embedding = 'pending'")
-                and not self.count("memory_outboxentry")
+                and not self.count("memory_outboxentry", "kind = 'embed'")
             ),
             what="everything was embedded",
             seconds=seconds,

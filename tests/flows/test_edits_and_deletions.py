@@ -65,7 +65,13 @@ def test_edits_and_deletions_reach_the_memory(discord: DiscordSim, ollama: Ollam
     # A server that is out of reach for a while is not forgotten.
     stack.wait(lambda: stack.count("memory_message") == 3, what="the outage was over")
     discord.post(f"/guilds/{town.guild['id']}/bot", action="remove")
-    stack.wait(lambda: stack.count("memory_message") == 0, what="leaving the server arrived")
+    stack.wait(lambda: stack.count("memory_guild", "left_at IS NOT NULL"), what="leaving the server arrived")
+    assert stack.count("memory_message") == 3  # kept for the time that is set
+    stack.ask_django(
+        "from memory import retention\nfrom memory.models import Guild\n"
+        "Guild.objects.update(keep_after_leaving_days=0)\nanswer = retention.purge()"
+    )
+    assert stack.count("memory_message") == 0
     assert stack.stop("bot") == 0
     stack.stop("worker")
     stack.settle()

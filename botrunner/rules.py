@@ -1,0 +1,83 @@
+"""When the bot answers: by who is called, where, and what the configuration, the dashboard and Discord allow."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import discord
+
+from botrunner import adapters
+from memory.conf import DiscordConfig, get_config
+from memory.models import Channel
+from memory.types import TurnRequest, TurnResult
+
+NO_WORDS = "(They called you without saying anything.)"
+
+
+def turn_request(message: discord.Message, bot: discord.ClientUser) -> TurnRequest:
+    value = adapters.incoming(message, bot)
+    files = ", ".join(f"[{attachment.filename}]" for attachment in value.attachments)
+    return TurnRequest(
+        question=value.text or files or NO_WORDS,
+        asker=value.author,
+        guild=value.guild,
+        channel=value.channel,
+        message_id=value.id,
+        is_group=message.guild is not None,
+    )
+
+
+def shown_text(result: TurnResult | None) -> str:
+    """What is shown of a turn; Discord does not take an empty message."""
+    text = result.text if result is not None else ""
+    return text if text.strip() else get_config().chat.error_message
+
+
+def wants_answer(message: discord.Message, bot: discord.ClientUser) -> bool:
+    """Whether a message is for the bot, by the configuration and by Discord's permissions."""
+    config = get_config().discord
+    if message.guild is None:
+        return may_write_in_private(message.author, config)
+    if not is_channel_allowed(message.channel, config):
+        return False
+    by_chance = not config.requires_mention and random.random() * 100 < config.response_rate
+    return (calls(message, bot) or by_chance) and may_send(message.channel)
+
+
+def calls(message: discord.Message, bot: discord.ClientUser) -> bool:
+    """Whether a message mentions the bot or one of its roles, or replies to it."""
+    if any(user.id == bot.id for user in message.mentions):
+        return True
+    if adapters.bot_roles(message.guild) & {role.id for role in message.role_mentions}:
+        return True
+    answered = message.reference.resolved if message.reference else None
+    return (
+        message.type is discord.MessageType.reply
+        and isinstance(answered, discord.Message)
+        and answered.author.id == bot.id
+    )
+
+
+def is_channel_allowed(channel: Any, config: DiscordConfig) -> bool:
+    """By the configuration's lists; a thread counts as the channel that it belongs to."""
+    ids = {channel.id, getattr(channel, "parent_id", None)}
+    return not ids & config.channels_disallowed and (not config.channels or bool(ids & config.channels))
+
+
+def may_write_in_private(author: discord.User | discord.Member, config: DiscordConfig) -> bool:
+    allowed = {name.casefold() for name in config.private_message_users}
+    return author.name.casefold() in allowed or str(author.id) in allowed
+
+
+def may_send(channel: Any) -> bool:
+    """Whether Discord lets the bot write there; asking the model first would be in vain."""
+    permissions = channel.permissions_for(channel.guild.me)
+    in_thread = isinstance(channel, discord.Thread)
+    return bool(permissions.send_messages_in_threads if in_thread else permissions.send_messages)
+
+
+def is_silenced(channel: Any) -> bool:
+    """Whether replies were switched off in the dashboard, for a channel or the one that it belongs to. Reads the database."""
+    channel_ids = [channel.id, getattr(channel, "parent_id", None) or channel.id]
+    return Channel.objects.filter(discord_id__in=channel_ids, reply_enabled=False).exists()
