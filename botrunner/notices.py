@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from botrunner import histories
-from memory import consent, erasure
+from memory import consent, erasure, facts
 from memory.capture import remember_guild
 from memory.conf import get_config
 from memory.errors import Conflict
@@ -117,6 +117,7 @@ def status(*, user_id: int) -> str:
     lines = [
         f"You opted in on <t:{int(member.consented_at.timestamp())}:D>.",
         f"- Memories: {member.message_count}",
+        f"- Facts: {len(facts.memory(user_id))}",
     ]
     if member.last_message_at is not None:
         lines.append(f"- The latest is of <t:{int(member.last_message_at.timestamp())}:f>.")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memory.facts.patterns import RULES, SINGULAR, SPECIES_NAMES
-from memory.facts.text import FUNCTION_WORDS, alike, clean, content_words, fold, words
+from memory.facts.text import FUNCTION_WORDS, alike, clean, content_words, fold, word_set, words
 
 Relation = Literal["same", "refines", "covered", "changes", "conflicts", ""]
 """Of a new fact to an old one: says the same; says more; says less; has the place of it; may contradict it; has nothing to do with it."""
@@ -46,15 +46,20 @@ _TAIL = re.compile(
     r"|\s*[,;(].*$|[.!]+$",
     re.IGNORECASE,
 )
-_ARTICLES = frozenset("a an the un una el la los las some his her their my su mi new".split())
+_ARTICLES = word_set("a an the un una el la los las some his her their my su mi new")
 _TASTE = re.compile(
     r"^(?P<no>(?:does ?n.t|does not|do ?n.t|do not|no longer|no|ya no|never|nunca) )?(?:le |les )?(?:really |also |still |mostly |absolutely )?"
     r"(?P<verb>likes?|loves?|enjoys?|adores?|is (?:a fan of|fond of|into|interested in)|dislikes?|hates?|detests?|can.?t stand|cannot stand|gustan?|encantan?|odia)\s+(?P<v>.+)",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(r"^(?:dislike|hate|detest|can.?t|cannot|odia)", re.IGNORECASE)
-_OVER = re.compile(r"\bpre(?:fers?|fiere)\s+(?P<v>.+?)\s+(?:over|to|rather than|instead of|a|antes que|en vez de)\s+(?P<o>.+)", re.IGNORECASE)
-_IS = re.compile(r"^(?P<k>(?:[\w'áéíóúñ]+ ){0,2}[\w'áéíóúñ]+) (?:is|are|es|son)(?: now| ahora)?\s+(?P<v>.+)", re.IGNORECASE)
+_OVER = re.compile(
+    r"\bpre(?:fers?|fiere)\s+(?P<v>.+?)\s+(?:over|to|rather than|instead of|a|antes que|en vez de)\s+(?P<o>.+)",
+    re.IGNORECASE,
+)
+_IS = re.compile(
+    r"^(?P<k>(?:[\w'áéíóúñ]+ ){0,2}[\w'áéíóúñ]+) (?:is|are|es|son)(?: now| ahora)?\s+(?P<v>.+)", re.IGNORECASE
+)
 
 
 def without_subject(text: str, names: Iterable[str] = ()) -> str:
@@ -124,7 +129,9 @@ def _value(kind: str, text: str) -> tuple[str, ...]:
     if kind == "employer":
         text = re.split(r"\s+(?:as|in|como)\s+", text, maxsplit=1)[0]
     if kind == "pronouns":
-        return tuple(word for word in words(text.replace("/", " ")) if word not in {"pronouns", "and", "or"})[:3]
+        return tuple(word for word in words(text.replace("/", " ")) if word not in {"pronouns", "and", "or"})[
+            :3
+        ]
     return _tokens(_TAIL.sub("", text))
 
 
@@ -146,7 +153,7 @@ def relate(new: str, old: str, names: Iterable[str] = ()) -> Relation:
     relations = {_compare(mine, other) for mine, other in shared}
     for relation in ("changes", "conflicts", "refines"):
         if relation in relations:
-            return relation  # type: ignore[return-value]
+            return relation
     if shared and relations <= {"same", "covered"}:
         if len(shared) == len(ours):
             return "covered" if "covered" in relations or len(ours) < len(theirs) else "same"
@@ -183,7 +190,7 @@ def _inside(part: Attribute, whole: Attribute) -> bool:
     return all(any(alike(word, other) for other in whole.value) for word in part.value)
 
 
-_NEGATORS = frozenset("no not never longer dont doesnt isnt arent cant anymore ya nunca without stopped quit".split())
+_NEGATORS = word_set("no not never longer dont doesnt isnt arent cant anymore ya nunca without stopped quit")
 
 
 def _by_words(new: str, old: str, names: tuple[str, ...]) -> Relation:
@@ -194,6 +201,9 @@ def _by_words(new: str, old: str, names: tuple[str, ...]) -> Relation:
     bare = [content_words(" ".join(word for word in one if word not in _NEGATORS)) for one in (mine, theirs)]
     if not bare[0] or len(bare[0]) != len(bare[1]):
         return ""
-    verbs = [[word for word in one if word not in _NEGATORS and word not in FUNCTION_WORDS] for one in (mine, theirs)]
+    verbs = [
+        [word for word in one if word not in _NEGATORS and word not in FUNCTION_WORDS]
+        for one in (mine, theirs)
+    ]
     same = all(any(alike(word, other) for other in verbs[1]) for word in verbs[0])
     return "changes" if same else ""

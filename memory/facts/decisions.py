@@ -35,7 +35,9 @@ def edit(*, fact_id: int, text: str, before: str | None = None) -> Fact:
     with transaction.atomic():
         fact = _find(fact_id, State.ACTIVE, State.QUARANTINED)
         if before is not None and fact.text != before:
-            raise Conflict("Somebody else changed this fact in the meantime. Look at it again.", text=fact.text)
+            raise Conflict(
+                "Somebody else changed this fact in the meantime. Look at it again.", text=fact.text
+            )
         if clean(text) == fact.text:
             return fact
         key = digest(text)
@@ -66,7 +68,9 @@ def merge(*, keep_id: int, other_ids: Sequence[int], text: str = "") -> Fact:
     """Makes one fact of several of one member; the others become its history. Its trust is that of the least trusted."""
     with transaction.atomic():
         kept = _find(keep_id, State.ACTIVE)
-        others = [_find(one, State.ACTIVE, State.QUARANTINED) for one in dict.fromkeys(other_ids) if one != keep_id]
+        others = [
+            _find(one, State.ACTIVE, State.QUARANTINED) for one in dict.fromkeys(other_ids) if one != keep_id
+        ]
         if not others:
             raise InvalidInput("Choose two facts or more to merge.")
         if any((one.member_id, one.namespace) != (kept.member_id, kept.namespace) for one in others):
@@ -106,7 +110,9 @@ def approve(*, fact_id: int) -> Fact:
 def settle(*, fact_id: int, choice: Choice) -> Fact:
     """Decides a contradiction: the new fact has the old one's place, is dropped, or both hold."""
     if choice not in {"new", "old", "both"}:
-        raise InvalidInput("A contradiction is settled for the new fact, the old one, or both.", field="choice")
+        raise InvalidInput(
+            "A contradiction is settled for the new fact, the old one, or both.", field="choice"
+        )
     with transaction.atomic():
         fact = _find(fact_id, State.QUARANTINED)
         rival = fact.rival

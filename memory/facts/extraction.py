@@ -55,7 +55,12 @@ def enqueue(message: Message) -> bool:
     Only where ``autoExtract`` is on, and only the member's own message under a consent that stands.
     """
     settings = get_config().facts
-    if not settings.enabled or settings.auto_extract is None or message.is_bot or message.author_id != message.member_id:
+    if (
+        not settings.enabled
+        or settings.auto_extract is None
+        or message.is_bot
+        or message.author_id != message.member_id
+    ):
         return False
     found = consent.find(message.member_id)
     if found is None or len(words(message.text)) < FEWEST_WORDS:
@@ -108,7 +113,9 @@ def idle(timeout: float | None = None, *, work: bool = True) -> bool:
 
 
 def _extract_entry(entry: OutboxEntry) -> None:
-    message = Message.objects.select_related("guild", "member").filter(key=entry.subject, is_bot=False).first()
+    message = (
+        Message.objects.select_related("guild", "member").filter(key=entry.subject, is_bot=False).first()
+    )
     began = _begin(entry.user_id, epoch=entry.epoch) if entry.user_id is not None else None
     if message is None or began is None or message.member_id != entry.user_id or message.paused:
         outbox.finish([entry])
@@ -252,7 +259,9 @@ def load_filter(path: str) -> Callable[[str], Any] | None:
     try:
         found = getattr(importlib.import_module(module.strip()), name.strip())
     except (ImportError, AttributeError) as error:
-        raise ConfigurationError(f"memory.autoExtract.filter names {path!r}, which cannot be loaded.") from error
+        raise ConfigurationError(
+            f"memory.autoExtract.filter names {path!r}, which cannot be loaded."
+        ) from error
     if not callable(found):
         raise ConfigurationError(f"memory.autoExtract.filter names {path!r}, which is no function.")
     return found  # type: ignore[no-any-return]

@@ -47,7 +47,9 @@ def _allowed_in_group(request: TurnRequest, rows: list[Fact]) -> set[int]:
     if not here:
         return anywhere
     visible = snapshots.visible_channels(
-        guild=guild, channel_id=request.channel.id if request.channel else None, asker_id=request.asker.id or None
+        guild=guild,
+        channel_id=request.channel.id if request.channel else None,
+        asker_id=request.asker.id or None,
     )
     learned = Fact.objects.filter(id__in=here)
     if visible.ids is not None:

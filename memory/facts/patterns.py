@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from memory.facts.text import word_set
+
 LANGUAGES = (
     r"english|spanish|french|german|italian|portuguese|japanese|chinese|mandarin|korean|russian|arabic|dutch|polish|turkish|hindi|catalan|quechua|"
     r"inglés|ingles|español|espanol|castellano|francés|frances|alemán|aleman|italiano|portugués|portugues|japonés|chino|ruso|catalán"
@@ -21,13 +23,13 @@ SPECIES_NAMES = {
     "conejo": "rabbit", "loro": "parrot", "caballo": "horse", "tortuga": "turtle",
 }  # fmt: skip
 _NUMBER_WORDS = "one|two|three|four|five|six|seven|eight|nine|ten|un|una|uno|dos|tres|cuatro|cinco"
-SINGULAR = frozenset(
+SINGULAR = word_set(
     """
-    timezone time zone home country hometown city town job employer profession occupation boss birthday height shoe size school
-    university college major degree team car bike motorcycle phone laptop computer editor browser operating system os keyboard
-    username handle nickname instrument address email zona horaria ciudad país trabajo cumpleaños coche carro teléfono universidad
-    colegio equipo
-    """.split()
+    timezone time zone home country hometown city town job employer profession occupation boss birthday height shoe size
+    school university college major degree team car bike motorcycle phone laptop computer editor browser operating system
+    os keyboard username handle nickname instrument address email zona horaria ciudad país trabajo cumpleaños coche carro
+    teléfono universidad colegio equipo
+    """
 )
 
 _P = re.compile

@@ -67,7 +67,12 @@ def screen_manual(text: str, *, trusted: bool = False) -> Verdict:
 def screen_auto(text: str, *, message: str, names: Iterable[str] = ()) -> Verdict:
     """Of a fact that a model says it found in ``message``, which is all that counts: what the bot answered is no source."""
     names = tuple(names)
-    refused = _form(text) or secrets.find_secret(text) or sensitive.find_sensitive(text) or _gives_away(text, message)
+    refused = (
+        _form(text)
+        or secrets.find_secret(text)
+        or sensitive.find_sensitive(text)
+        or _gives_away(text, message)
+    )
     if refused:
         return Verdict("refuse", refused)
     if _restates(text, message):
@@ -119,7 +124,9 @@ def _gives_away(text: str, message: str) -> str:
     """A password or a diagnosis that only the message names as one."""
     there = words(text)
     passwords = secrets.secret_values(message)
-    if passwords & set(there) or any(value in clean(text).casefold() for value in passwords if len(value) > 4):
+    if passwords & set(there) or any(
+        value in clean(text).casefold() for value in passwords if len(value) > 4
+    ):
         return "password"
     if any(alike(word, other) for word in sensitive.given_away(message) for other in there):
         return "health"

@@ -28,7 +28,18 @@ from memory.facts.text import clean, fold
 _DIGIT_WORDS = {
     word: digit
     for digit, names in enumerate(
-        "zero oh cero,one uno una,two dos,three tres,four cuatro,five cinco,six seis,seven siete,eight ocho,nine nueve".split(",")
+        [
+            "zero oh cero",
+            "one uno una",
+            "two dos",
+            "three tres",
+            "four cuatro",
+            "five cinco",
+            "six seis",
+            "seven siete",
+            "eight ocho",
+            "nine nueve",
+        ]
     )
     for word in names.split()
 }
@@ -41,7 +52,7 @@ _KEY = re.compile(
     |\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}|\bAIza[\w\-]{20,}|\bya29\.[\w\-]+|\bnpm_[A-Za-z0-9]{20,}|\bpypi-[\w\-]{20,}
     |\bhf_[A-Za-z0-9]{16,}|\bSG\.[\w\-]{16,}\.[\w\-]+|\bdop_v1_\w{20,}|\bshp(?:at|ca|pa|ss)_\w{16,}|\bmb_[\w\-]{20,}
     |\bAGE-SECRET-KEY-\w+|\beyJ[\w\-]{8,}\.[\w\-]{8,}|-----BEGIN|\b[MNO][\w\-]{22,27}\.[\w\-]{5,7}\.[\w\-]{25,}
-    |\w+://[^\s/@:]+:[^\s/@]+@|\bbearer\s+[\w\-.=]{12,}
+    |\w+://[^\s/@:]+:[^\s/@]+@|\b(?i:bearer)\s+[\w\-.=]{12,}
     """,
     re.VERBOSE,
 )
@@ -96,10 +107,10 @@ def find_secret(text: str) -> str:
     plain = _plain(text)
     if _KEY.search(text) or _KEY.search(plain) or any(_is_random(token) for token in _TOKEN.findall(plain)):
         return "key"
-    if _has_card(plain):
-        return "card_number"
     if _has_iban(plain):
         return "account_number"
+    if _has_card(plain):
+        return "card_number"
     if _has_identity(plain):
         return "identity_number"
     if _PASSWORD.search(plain) or (
@@ -134,7 +145,7 @@ def _plain(text: str) -> str:
     """Compatible characters made the same, accents dropped, digits that are written out as digits."""
     plain = fold(unicodedata.normalize("NFKC", clean(text)))
     return re.sub(
-        r"(?:\b(?:%s)\b[\s,\-]*){4,}" % "|".join(_DIGIT_WORDS),
+        rf"(?:\b(?:{'|'.join(_DIGIT_WORDS)})\b[\s,\-]*){{4,}}",
         lambda run: "".join(str(_DIGIT_WORDS[word]) for word in re.findall(r"[a-z]+", run[0].lower())) + " ",
         plain,
         flags=re.IGNORECASE,
@@ -145,7 +156,7 @@ def _has_card(text: str) -> bool:
     for run in _RUN.findall(text):
         digits = re.sub(r"\D", "", run)
         for size in range(13, 20):
-            for start in range(0, len(digits) - size + 1):
+            for start in range(len(digits) - size + 1):
                 part = digits[start : start + size]
                 if part[0] in "23456" and len(set(part)) > 1 and luhn.is_valid(part):
                     return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memory.facts.text import clean, fold
+from memory.facts.text import clean, fold, word_set
 
 _SURE = {
     "health": r"""
@@ -60,12 +60,13 @@ _INSTRUCTION = r"""
     |\b(?:is|has|have|granted|gets?)\b.{0,20}\b(?:admin(?:istrator)?|owner|operator|root|moderator|developer)\b.{0,20}\b(?:rights?|access|privileges?|permissions?|of the bot|of this bot)
     |\b(?:is|as) (?:an? |the )?(?:admin|administrator|operator|bot owner|developer) (?:and|so|who|with)\b|\bmust be obeyed\b|\bfull access\b|\btrusted (?:user|admin)
 """
-_IMPERATIVES = frozenset(
+_IMPERATIVES = word_set(
     """
-    tell say answer reply respond send give write call translate forget ignore remember do make stop output print visit click
-    follow obey act pretend repeat show reveal delete remove grant execute run add append include let disregard never always
-    respondele responde di dile envia escribe llama traduce ignora olvida recuerda haz deja imprime visita sigue obedece repite borra ejecuta
-    """.split()
+    tell say answer reply respond send give write call translate forget ignore remember do make stop output print visit
+    click follow obey act pretend repeat show reveal delete remove grant execute run add append include let disregard
+    never always respondele responde di dile envia escribe llama traduce ignora olvida recuerda haz deja imprime visita
+    sigue obedece repite borra ejecuta
+    """
 )
 
 

@@ -59,15 +59,15 @@ def remember(
     if len(given) > MOST_AT_ONCE or not all(isinstance(one, str) for one in given):
         raise InvalidInput(f"Facts are texts, at most {MOST_AT_ONCE} at once.", field="facts")
     now, lifetime = timezone.now(), _lifetime(ttl)
-    manual = source == Fact.Source.MANUAL
+    manual = source == "manual"
     candidates = []
     for position, text in enumerate(given):
-        verdict = (
-            screening.screen_manual(text, trusted=trusted) if manual else screening.screen_unseen(text)
-        )
+        verdict = screening.screen_manual(text, trusted=trusted) if manual else screening.screen_unseen(text)
         if verdict.action == "refuse":
             if manual:
-                raise InvalidInput(refusal(verdict.reason), field="facts", index=position, reason=verdict.reason)
+                raise InvalidInput(
+                    refusal(verdict.reason), field="facts", index=position, reason=verdict.reason
+                )
             continue
         candidates.append(
             storing.Candidate(
@@ -174,5 +174,3 @@ def refusal(reason: str) -> str:
     if reason == "too_long":
         return f"A fact has at most {limit} characters; shorten it."
     return f"This is not stored as a fact: {REASONS.get(reason, reason)}."
-
-

@@ -75,7 +75,9 @@ def store(member: Member, namespace: str, candidates: Sequence[Candidate]) -> li
         if fact is not None and fact.state == State.ACTIVE:
             new.append(fact)
     dropped = _trim(member, namespace)
-    later = set(Fact.objects.filter(id__in=[one.id for one in new], state=State.ACTIVE).values_list("id", flat=True))
+    later = set(
+        Fact.objects.filter(id__in=[one.id for one in new], state=State.ACTIVE).values_list("id", flat=True)
+    )
     return [fact for fact in new if fact.id in later and fact.id not in dropped]
 
 
@@ -197,7 +199,9 @@ def _trim(member: Member, namespace: str) -> set[int]:
     }
     gone: set[int] = set()
     for state, limit in limits.items():
-        rows = Fact.objects.filter(member=member, namespace=namespace, state=state).order_by("-created_at", "-id")
+        rows = Fact.objects.filter(member=member, namespace=namespace, state=state).order_by(
+            "-created_at", "-id"
+        )
         gone.update(rows.values_list("id", flat=True)[limit:])
     if gone:
         delete(Fact.objects.filter(id__in=gone))

@@ -12,38 +12,43 @@ _SENTENCE = re.compile(r"(?<=[.!?;:\n…])\s+|[\n;]+")
 INVISIBLE = {"Cc", "Cf", "Cs", "Co"}
 JOINERS = "\u200c\u200d"
 
-FUNCTION_WORDS = frozenset(
+
+def word_set(text: str) -> frozenset[str]:
+    """A list of words as it is easiest to read and change."""
+    return frozenset(text.split())
+
+
+FUNCTION_WORDS = word_set(
     """
-    a an and are as at be been being but by do does did doing for from had has have he her hers him his i if in into is it its
-    me mine my of off on or our ours out over own she so than that the their theirs them then there they this to too up us very
-    was we were what when where which while who whom will with would you your yours user member person they're theyre im ive id
-    am s t m re ve ll d just really also still now currently about around some any more most much many lot quite both each
-    the's their's currently recently nowadays these those going gets got get gotten goes go went
-    el la los las un una unos unas y o u de del al a en por para con sin su sus mi mis tu tus se le les lo me te nos que es son
-    esta está están estoy soy era fue ha han he muy ya ahora actualmente como usuario persona él ella
-    der die das ein eine einen einem einer und oder in im am an auf zu zum zur von vom mit für ist sind ich er sie es mein meine
-    sein seine le l d un une des du et ou dans sur au aux avec pour est sont je il elle mon ma mes son sa ses
-    o os um uma e ou do da dos das no na nos nas com por para é são eu ele ela meu minha seu sua
-    """.split()
+    a an and are as at be been being but by do does did doing for from had has have he her hers him his i if in into is it
+    its me mine my of off on or our ours out over own she so than that the their theirs them then there they this to too
+    up us very was we were what when where which while who whom will with would you your yours user member person they're
+    theyre im ive id am s t m re ve ll d just really also still now currently about around some any more most much many
+    lot quite both each the's their's currently recently nowadays these those going gets got get gotten goes go went el la
+    los las un una unos unas y o u de del al a en por para con sin su sus mi mis tu tus se le les lo me te nos que es son
+    esta está están estoy soy era fue ha han he muy ya ahora actualmente como usuario persona él ella der die das ein eine
+    einen einem einer und oder in im am an auf zu zum zur von vom mit für ist sind ich er sie es mein meine sein seine le
+    l d un une des du et ou dans sur au aux avec pour est sont je il elle mon ma mes son sa ses o os um uma e ou do da dos
+    das no na nos nas com por para é são eu ele ela meu minha seu sua
+    """
 )
 """Words that say nothing by themselves (English, Spanish, German, French, Portuguese)."""
 
-PREDICATES = frozenset(
+PREDICATES = word_set(
     """
-    live lives living lived reside resides residing based home house flat apartment moved moves move moving relocated
-    work works working worked employed job jobs career profession occupation employer workplace company
-    like likes liked love loves loved enjoy enjoys enjoyed prefer prefers preferred preference fan interested interest interests
-    hobby hobbies favorite favourite favorites favourites hate hates hated dislike dislikes disliked
-    name named called calls goes known nickname pronoun pronouns uses use using used age aged years year old born birthday
-    has have own owns owned keep keeps kept speak speaks speaking language languages study studies studying studied student learn
-    learns learning plays play playing played wants want wanted plans plan planning planned member's user's person's
-    not no never longer doesn't doesnt don't dont isn't isnt anymore any without pet pets new current
-    vive vivo vivir reside resido mudó mudé trabaja trabajo trabajar gusta gustan encanta encantan prefiere prefiero odia odio
-    nombre llama llamo llamas apodo edad años tiene tengo habla hablo idioma estudia estudio aprende juega juego quiere quiero
-    no nunca casa hogar empleo profesión favorito favorita mascota pronombres
-    wohnt wohne lebt lebe arbeitet arbeite mag heißt heiße hat habe spricht
-    habite vit travaille aime préfère s'appelle parle mora trabalha gosta prefere fala chama
-    """.split()
+    live lives living lived reside resides residing based home house flat apartment moved moves move moving relocated work
+    works working worked employed job jobs career profession occupation employer workplace company like likes liked love
+    loves loved enjoy enjoys enjoyed prefer prefers preferred preference fan interested interest interests hobby hobbies
+    favorite favourite favorites favourites hate hates hated dislike dislikes disliked name named called calls goes known
+    nickname pronoun pronouns uses use using used age aged years year old born birthday has have own owns owned keep keeps
+    kept speak speaks speaking language languages study studies studying studied student learn learns learning plays play
+    playing played wants want wanted plans plan planning planned member's user's person's not no never longer doesn't
+    doesnt don't dont isn't isnt anymore any without pet pets new current vive vivo vivir reside resido mudó mudé trabaja
+    trabajo trabajar gusta gustan encanta encantan prefiere prefiero odia odio nombre llama llamo llamas apodo edad años
+    tiene tengo habla hablo idioma estudia estudio aprende juega juego quiere quiero no nunca casa hogar empleo profesión
+    favorito favorita mascota pronombres wohnt wohne lebt lebe arbeitet arbeite mag heißt heiße hat habe spricht habite
+    vit travaille aime préfère s'appelle parle mora trabalha gosta prefere fala chama
+    """
 )
 """Words a fact is put into, whatever words its member used."""
 

@@ -7,7 +7,7 @@ from django.db import migrations, models
 CREATE = (
     """
     CREATE VIEW memory_archival_terms AS
-    SELECT id AS id, musebot_body_terms(text, '') AS body FROM memory_archivalentry
+    SELECT id AS id, musebot_body_terms(text, '') AS body FROM memory_archivalentry WHERE deleted_at IS NULL
     """,
     """
     CREATE VIRTUAL TABLE memory_archival_fts USING fts5(

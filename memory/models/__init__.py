@@ -10,6 +10,16 @@ from memory.models.blocks import (
     ReplyBlock,
     Scope,
 )
+from memory.models.documents import (
+    Chunk,
+    Document,
+    DocumentVersion,
+    DocumentWord,
+    EvaluationQuestion,
+    EvaluationResult,
+    EvaluationRun,
+    ReplyChunk,
+)
 from memory.models.embedding import EmbeddingSpace
 from memory.models.erasure import ErasureRequest, SubjectEpoch
 from memory.models.facts import Fact, FactBook, FactVersion, ReplyFact
@@ -28,11 +38,18 @@ __all__ = [
     "BlockRevision",
     "Channel",
     "ChannelMark",
+    "Chunk",
     "ConsentEvent",
     "Consolidation",
     "DailyCount",
+    "Document",
+    "DocumentVersion",
+    "DocumentWord",
     "EmbeddingSpace",
     "ErasureRequest",
+    "EvaluationQuestion",
+    "EvaluationResult",
+    "EvaluationRun",
     "Fact",
     "FactBook",
     "FactVersion",
@@ -47,6 +64,7 @@ __all__ = [
     "PersonaProposal",
     "Reply",
     "ReplyBlock",
+    "ReplyChunk",
     "ReplyFact",
     "ReplyMemory",
     "Scan",

@@ -37,11 +37,15 @@ class Fact(models.Model):
     member = models.ForeignKey(Member, on_delete=models.CASCADE, related_name="facts")
     namespace = models.CharField(max_length=100)
     text = models.TextField(blank=True, help_text="Empty once it has expired.")
-    normal = models.CharField(max_length=64, help_text="Hash of the text without case, punctuation and spaces.")
+    normal = models.CharField(
+        max_length=64, help_text="Hash of the text without case, punctuation and spaces."
+    )
     source = models.CharField(max_length=6, choices=Source)
     trust = models.PositiveSmallIntegerField(choices=Trust, default=Trust.MODEL)
     state = models.CharField(max_length=11, choices=State, default=State.ACTIVE)
-    reason = models.CharField(max_length=30, blank=True, help_text="Why it is in quarantine, as a stable code.")
+    reason = models.CharField(
+        max_length=30, blank=True, help_text="Why it is in quarantine, as a stable code."
+    )
     superseded_by = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="supersedes"
     )
@@ -101,7 +105,9 @@ class FactVersion(models.Model):
 class FactBook(models.Model):
     """One a member: how often everything was forgotten. What began before the last time is not written any more."""
 
-    member = models.OneToOneField(Member, primary_key=True, on_delete=models.CASCADE, related_name="fact_book")
+    member = models.OneToOneField(
+        Member, primary_key=True, on_delete=models.CASCADE, related_name="fact_book"
+    )
     forgotten = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:

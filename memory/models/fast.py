@@ -12,7 +12,8 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 def insert(rows: Sequence[Row], *, unique: Sequence[str] = (), update: Sequence[str] = ()) -> None:
-    """Inserts rows whose fields all have their values; where one with the same ``unique`` fields exists, ``update`` is taken over.
+    """Inserts rows whose fields all have their values; where one with the same ``unique`` fields exists, ``update`` is taken over
+    (names of fields; of a foreign key with its ``_id``).
 
     An automatic primary key is left to the database and is not filled in.
     """
@@ -53,8 +54,8 @@ def _statement(model: type[models.Model], unique: tuple[str, ...], update: tuple
     )
     if not unique:
         return statement
-    where = ", ".join(quote(model._meta.get_field(name).column) for name in unique)  # type: ignore[union-attr]
-    new = [quote(model._meta.get_field(name).column) for name in update]  # type: ignore[union-attr]
+    column = {str(one.attname): quote(one.column) for one in fields}
+    where = ", ".join(column[name] for name in unique)
     return f"{statement} ON CONFLICT ({where}) DO UPDATE SET " + ", ".join(
-        f"{column} = excluded.{column}" for column in new
+        f"{column[name]} = excluded.{column[name]}" for name in update
     )
