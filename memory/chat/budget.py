@@ -25,14 +25,24 @@ class Budget:
     @classmethod
     def of(cls, model: ChatModel, *, max_reply_tokens: int) -> Budget:
         """The model's window less the answer and a margin."""
-        reply = max(1, min(max_reply_tokens, model.context_window // 2))
-        margin = max(32, model.context_window // 50)
-        return cls(model.count_tokens, max(16, model.context_window - reply - margin), reply)
+        return cls.for_window(
+            model.count_tokens, window=model.context_window, max_reply_tokens=max_reply_tokens
+        )
+
+    @classmethod
+    def for_window(cls, count: Callable[[str], int], *, window: int, max_reply_tokens: int) -> Budget:
+        reply = max(1, min(max_reply_tokens, window // 2))
+        margin = max(32, window // 50)
+        return cls(count, max(16, window - reply - margin), reply)
 
     def less_than(self, messages: Iterable[ChatMessage]) -> Budget:
         """Half of what this prompt took, which the model found too long whatever was counted here."""
         taken = sum(self.message(message.content) for message in messages)
         return replace(self, tokens=max(16, min(self.tokens, taken) // 2))
+
+    def without(self, tokens: int) -> Budget:
+        """What is left for messages where something else takes ``tokens`` of the window."""
+        return replace(self, tokens=max(16, self.tokens - tokens)) if tokens else self
 
     def message(self, text: str) -> int:
         """Tokens of one message of the conversation."""

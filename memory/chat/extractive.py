@@ -6,12 +6,16 @@ from collections.abc import Sequence
 
 from memory.chat.quoting import one_line
 from memory.conf import get_config
-from memory.types import RecalledMemory
+from memory.types import Citation, RecalledMemory
 
 MAX_LINES = 5
 LINE_LIMIT = 300
+PASSAGE_LIMIT = 400
 
 NO_MODEL = "No language model is connected, so this is not an answer but what I remember that comes closest:"
+FROM_DOCUMENTS = (
+    "No language model is connected, so this is not an answer but what comes closest in the documents{and_memories}:"
+)
 NOTHING = (
     "No language model is connected, so I can only look up what I remember. I remember nothing about that."
 )
@@ -21,8 +25,13 @@ MEMORY_OFF = (
 )
 
 
-def extractive_answer(memories: Sequence[RecalledMemory]) -> str:
-    """The best memories (at most five) with date and author, best first, under a line that says what they are."""
+def extractive_answer(memories: Sequence[RecalledMemory], passages: Sequence[Citation] = ()) -> str:
+    """Passages of documents, then the best memories (at most five) with date and author, under a line that says what they are."""
+    if passages:
+        found = [f"> [{one.n}] {one.citation}: {one_line(one.text, PASSAGE_LIMIT)}" for one in passages]
+        also = " and in what I remember" if memories else ""
+        rest = extractive_answer(memories).split("\n")[1:] if memories else []
+        return "\n".join([FROM_DOCUMENTS.format(and_memories=also), *found, *rest])
     if not get_config().memory_enabled:
         return MEMORY_OFF
     if not memories:

@@ -1,20 +1,26 @@
-"""One call of the model: its pieces as they come, and what became of it."""
+"""Calls of the model for one answer: the pieces as they come, and what became of it."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from memory.chat.quoting import EchoFilter
+from memory.chat.tools import CallFilter
 from memory.errors import ModelReplyInvalid, MusebotError
-from memory.llm.base import ChatChunk, ChatMessage, ChatModel, ChatRequest
+from memory.llm.base import ChatChunk, ChatMessage, ChatModel, ChatRequest, ToolCall
 
 logger = logging.getLogger(__name__)
 
 
+BETWEEN_ROUNDS = "\n\n"
+
+
 class Generation:
-    """Runs a model once. Afterwards ``text`` is everything it said and ``error`` why it stopped early, if it did."""
+    """Runs a model, once or for each round of tool calls. Afterwards ``text`` is everything it said and ``error`` why it stopped
+    early, if it did; ``calls`` is what it called in the last round."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -27,13 +33,27 @@ class Generation:
         """The answer reached its largest length."""
         self.first_token: float | None = None
         """Milliseconds to the first piece."""
+        self.calls: tuple[ToolCall, ...] = ()
+        self.broken_call = False
+        """It wrote a call as text that cannot be read."""
+        self.said = ""
+        """What it said in the last round."""
         self._space = ""
         self._started = time.perf_counter()
 
-    def run(self, model: ChatModel, messages: tuple[ChatMessage, ...], max_tokens: int) -> Iterator[str]:
+    def run(
+        self,
+        model: ChatModel,
+        messages: tuple[ChatMessage, ...],
+        max_tokens: int,
+        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> Iterator[str]:
         """Pieces of the answer, without white space around it and without marks of the prompt. Never raises."""
+        self.calls, self.broken_call, self.said, self._space, self.error = (), False, "", "", ""
+        request = ChatRequest(messages, max_tokens=max_tokens, tools=tuple(tools))
+        written = CallFilter({str(tool["function"]["name"]) for tool in tools})
         try:
-            yield from self._pieces(model.stream(ChatRequest(messages, max_tokens=max_tokens)))
+            yield from self._pieces(model.stream(request), written)
         except MusebotError as error:
             self.error = error.code
             logger.warning("the chat model failed: %s", error.code)
@@ -41,18 +61,21 @@ class Generation:
             self.error = MusebotError.code
             logger.warning("the chat model failed unexpectedly: %s", type(error).__name__)
 
-    def _pieces(self, stream: Iterator[ChatChunk]) -> Iterator[str]:
+    def _pieces(self, stream: Iterator[ChatChunk], written: CallFilter) -> Iterator[str]:
         echoes = EchoFilter()
         ended = False
         try:
             for chunk in stream:
                 if chunk.text and self.first_token is None:
                     self.first_token = (time.perf_counter() - self._started) * 1000
-                if piece := self._accept(echoes.feed(chunk.text)):
+                if piece := self._accept(echoes.feed(written.feed(chunk.text))):
                     yield piece
+                self.calls += chunk.tool_calls
                 self._note(chunk)
                 ended = ended or chunk.done
-            if piece := self._accept(echoes.flush()):
+            rest, parsed = written.finish()
+            self.calls, self.broken_call = self.calls or parsed.calls, parsed.broken
+            if piece := self._accept(echoes.feed(rest) + echoes.flush()):
                 yield piece
         finally:
             # Closing the stream is what stops the model when nobody reads on.
@@ -62,11 +85,13 @@ class Generation:
             raise ModelReplyInvalid()
 
     def _accept(self, piece: str) -> str:
-        piece = self._space + piece if self.text else piece.lstrip()
+        piece = self._space + piece if self.said else piece.lstrip()
         shown = piece.rstrip()
         self._space = piece[len(shown) :]  # shown once something follows it
-        self.text += shown
-        return shown
+        before = BETWEEN_ROUNDS if shown and self.text and not self.said else ""
+        self.said += shown
+        self.text += before + shown
+        return before + shown
 
     def _note(self, chunk: ChatChunk) -> None:
         self.host = chunk.host or self.host

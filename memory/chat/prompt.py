@@ -12,6 +12,7 @@ from datetime import datetime
 from memory.chat.budget import MESSAGE_OVERHEAD, Budget
 from memory.chat.context import Context
 from memory.chat.quoting import Fence, defuse, one_line, quoted
+from memory.chat.sections import Fitted, Section, fit
 from memory.conf import get_config
 from memory.llm.base import ChatMessage
 from memory.types import Person, Recall, RecalledMemory, TurnRequest, Utterance
@@ -37,6 +38,8 @@ class Draft:
     question: str
     names: bool
     """Whether messages begin with their author's name."""
+    sections: tuple[Section, ...] = ()
+    """Blocks of data beside the operator's words, each with its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +51,17 @@ class Prompt:
     context: Context
     cut: Mapping[str, int] = field(default_factory=dict)
     reply_tokens: int = 0
+    used: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Of each section that is in the prompt: positions of its lines."""
 
 
-def draft(request: TurnRequest, now: datetime) -> Draft:
+def draft(request: TurnRequest, now: datetime, sections: Sequence[Section] = ()) -> Draft:
     """The parts of the prompt that are the same whatever is recalled."""
     question = defuse(request.question).strip() or EMPTY_QUESTION
     if request.is_group:
         question = f"{_name(request.asker)}: {question}"
     operator = get_config().chat.system_prompt.strip()
-    return Draft(operator, _scene(request, now), question, request.is_group)
+    return Draft(operator, _scene(request, now), question, request.is_group, tuple(sections))
 
 
 def memory_room(parts: Draft, budget: Budget) -> int:
@@ -64,30 +69,32 @@ def memory_room(parts: Draft, budget: Budget) -> int:
 
     Full records are about eight times as long as lines; they may take half of what is left instead.
     """
-    system, question, _ = _base(parts, budget)
-    left = budget.tokens - budget.message(system) - budget.message(question)
+    system, question, _, fitted = _base(parts, budget)
+    left = budget.tokens - budget.message(system + fitted.after) - budget.message(question)
     wanted = left // 2 if _as_json() else get_config().memory.token_budget
     return max(0, min(wanted, left - _block_overhead(budget)))
 
 
 def choose_context(parts: Draft, context: Context, budget: Budget, *, room: int) -> Context:
     """The newest of the context that fits when memories take ``room`` tokens."""
-    system, question, _ = _base(parts, budget)
-    left = budget.tokens - budget.message(system) - budget.message(question)
+    system, question, _, fitted = _base(parts, budget)
+    left = budget.tokens - budget.message(system + fitted.after) - budget.message(question)
     reserve = room + _block_overhead(budget) if room else 0
     return context.newest(budget.newest(_texts(parts, context, budget), left - reserve))
 
 
 def compose(parts: Draft, context: Context, recall: Recall, budget: Budget) -> Prompt:
     """The prompt within its budget: question, system prompt, memories best first, then the newest context."""
-    system, question, cut = _base(parts, budget)
-    left = budget.tokens - budget.message(system) - budget.message(question)
+    system, question, cut, fitted = _base(parts, budget)
+    left = budget.tokens - budget.message(system + fitted.after) - budget.message(question)
     lines = [_line(memory) for memory in recall.memories]
     kept = budget.each_that_fits(lines, left - _block_overhead(budget)) if lines else set()
     if kept:
         block = _block([lines[position] for position in sorted(kept)])
         system = f"{system}\n\n{block}"
         left -= budget.count(block)
+    if fitted.after:
+        system = f"{system}\n\n{fitted.after}"
     texts = _texts(parts, context, budget)
     newest = budget.newest(texts, left)
     used = context.newest(newest)
@@ -99,7 +106,7 @@ def compose(parts: Draft, context: Context, recall: Recall, budget: Budget) -> P
     )
     cut["memories"] = len(lines) - len(kept)
     cut["history"] = len(texts) - newest
-    return Prompt(messages, keep_memories(recall, kept, "budget"), used, cut, budget.reply_tokens)
+    return Prompt(messages, keep_memories(recall, kept, "budget"), used, cut, budget.reply_tokens, fitted.used)
 
 
 def keep_memories(recall: Recall, kept: set[int], why: str) -> Recall:
@@ -118,8 +125,11 @@ def line_of(*, sent_at: datetime, author: str, text: str) -> str:
     return f"[{sent_at.day} {sent_at:%B %Y} {one_line(author, NAME_LIMIT)}] {one_line(text)}"
 
 
-def _base(parts: Draft, budget: Budget) -> tuple[str, str, dict[str, int]]:
-    """System prompt and question within the budget. A long question leaves the system prompt a quarter of it."""
+def _base(parts: Draft, budget: Budget) -> tuple[str, str, dict[str, int], Fitted]:
+    """System prompt, question, what was cut, and the sections, of which those before the memories are in the system prompt.
+
+    A long question leaves the system prompt a quarter of it; sections take a share of what both leave.
+    """
     cut: dict[str, int] = {}
     whole = f"{parts.operator}\n\n{parts.scene}".strip()
     reserve = min(budget.message(whole), budget.tokens // 4)
@@ -127,10 +137,12 @@ def _base(parts: Draft, budget: Budget) -> tuple[str, str, dict[str, int]]:
     if question != parts.question:
         cut["question"] = 1
     room = budget.tokens - budget.message(question) - MESSAGE_OVERHEAD
-    if budget.count(whole) <= room:
-        return whole, question, cut
-    cut["system_prompt"] = 1
-    return budget.cut_end(whole, room), question, cut
+    if budget.count(whole) > room:
+        cut["system_prompt"] = 1
+        whole = budget.cut_end(whole, room)
+    fitted = fit(parts.sections, budget, room - budget.count(whole))
+    cut.update(fitted.cut)
+    return f"{whole}\n\n{fitted.before}" if fitted.before else whole, question, cut, fitted
 
 
 def _scene(request: TurnRequest, now: datetime) -> str:

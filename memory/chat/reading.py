@@ -5,9 +5,10 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from memory.chat.cited import passages_of
 from memory.chat.prompt import line_of
 from memory.errors import NotFound
-from memory.models import Channel, Message, Reply, ReplyMemory
+from memory.models import Channel, Message, Reply, ReplyBlock, ReplyFact, ReplyMemory
 
 
 def trace(trace_id: str) -> dict[str, Any]:
@@ -45,6 +46,9 @@ def trace(trace_id: str) -> dict[str, Any]:
         "cut": reply.cut,
         "degraded": reply.degraded,
         "error": reply.error,
+        "blocks": _blocks(reply),
+        "facts": _facts(reply),
+        "citations": passages_of(reply),
         "memories": [_memory(use) for use in _uses(reply)],
     }
 
@@ -52,6 +56,29 @@ def trace(trace_id: str) -> dict[str, Any]:
 def _uses(reply: Reply) -> list[ReplyMemory]:
     uses = ReplyMemory.objects.filter(reply=reply, message__member__withdrawn_at=None)
     return list(uses.select_related("message__channel").order_by("rank"))
+
+
+def _facts(reply: Reply) -> list[dict[str, Any]]:
+    """Facts that were in the prompt, with the words of today; those that were forgotten or have expired are gone."""
+    uses = ReplyFact.objects.filter(reply=reply, fact__member__withdrawn_at=None).exclude(fact__text="")
+    return [
+        {"id": str(use.fact_id), "text": use.fact.text, "state": use.fact.state}
+        for use in uses.select_related("fact").order_by("fact__created_at", "fact_id")
+    ]
+
+
+def _blocks(reply: Reply) -> list[dict[str, Any]]:
+    """Blocks that were in the prompt, with their version then; their text is where they are."""
+    uses = ReplyBlock.objects.filter(reply=reply).select_related("block").order_by("id")
+    return [
+        {
+            "id": str(use.block_id),
+            "label": use.block.label,
+            "version": use.version,
+            "private": use.block.private,
+        }
+        for use in uses
+    ]
 
 
 def _message(key: int | None) -> dict[str, Any] | None:

@@ -16,10 +16,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from memory import consent
+from memory import consent, facts
+from memory.chat.cited import record_passages
 from memory.consent import Consent
 from memory.errors import InvalidInput
-from memory.models import Guild, Message, Reply, ReplyMemory
+from memory.models import Fact, Guild, Message, Reply, ReplyFact, ReplyMemory
 from memory.types import RecalledMemory, TurnRequest, TurnResult
 
 logger = logging.getLogger(__name__)
@@ -74,6 +75,8 @@ def finish(trace_id: str, *, question_key: int | None, answer_key: int | None, s
     with transaction.atomic():
         keys = {key for key in (question_key, answer_key) if key is not None}
         stored = _stored_keys(keys)
+        if state == Reply.State.DONE and question_key in stored:
+            facts.enqueue(Message.objects.get(key=question_key))
         Reply.objects.filter(id=_row_id(trace_id)).update(
             state=state,
             question_id=question_key if question_key in stored else None,
@@ -131,6 +134,16 @@ def record(
             result.recall.left_out[:MAX_LEFT_OUT],
             answered=result.kind != "error",
         )
+        _record_facts(row_id, result.fact_ids)
+        record_passages(row_id, result)
+
+
+def _record_facts(row_id: uuid.UUID, fact_ids: Sequence[int]) -> None:
+    ReplyFact.objects.filter(reply_id=row_id).delete()
+    there = Fact.objects.filter(id__in=fact_ids, member__withdrawn_at=None)
+    ReplyFact.objects.bulk_create(
+        ReplyFact(reply_id=row_id, fact_id=one) for one in there.order_by("id").values_list("id", flat=True)
+    )
 
 
 def _record_memories(

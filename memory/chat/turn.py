@@ -15,21 +15,27 @@ from datetime import datetime
 from django.db import DatabaseError
 from django.utils import timezone
 
-from memory import backends, consent, retrieval
-from memory.chat import traces
+from memory import backends, consent, facts, retrieval
+from memory.chat import core, traces
 from memory.chat.budget import Budget
 from memory.chat.context import Context, asked_at, keep_turn, rolling_context
 from memory.chat.extractive import MAX_LINES, extractive_answer
 from memory.chat.generation import Generation
+from memory.chat.known import facts_section
+from memory.chat.passages import NAME as PASSAGES
+from memory.chat.passages import Passages, timed
 from memory.chat.prompt import Draft, Prompt, choose_context, compose, draft, keep_memories, memory_room
+from memory.chat.rounds import Rounds
 from memory.conf import ChatConfig, get_config
 from memory.consent import Consent
 from memory.errors import ContextTooLong, ModelReplyInvalid, MusebotError
-from memory.llm.base import ChatModel
+from memory.facts import InjectedFact
+from memory.llm.base import ChatMessage, ChatModel
 from memory.types import Recall, RecallQuery, TurnDelta, TurnEvent, TurnRequest, TurnResult
 
 logger = logging.getLogger(__name__)
 
+MAX_PASSAGES = 3
 BROKE_OFF = "\n\n(The answer broke off.)"
 
 
@@ -42,6 +48,10 @@ class _Turn:
     now: datetime = field(default_factory=timezone.now)
     asker: Consent | None = None
     recall: Recall = Recall()
+    facts: tuple[InjectedFact, ...] = ()
+    core: core.Core = core.Core()
+    passages: Passages = field(default_factory=Passages)
+    rounds: Rounds | None = None
     prompt: Prompt | None = None
     generation: Generation = field(default_factory=Generation)
     timings: dict[str, float] = field(default_factory=dict)
@@ -88,14 +98,23 @@ def _quote(turn: _Turn) -> TurnResult:
     turn.recall = _recall(turn, _context(turn))
     kept = set(range(min(MAX_LINES, len(turn.recall.memories))))
     turn.recall = keep_memories(turn.recall, kept, "top_k")
-    text = extractive_answer(turn.recall.memories)
+    turn.passages = _passages(turn)
+    text = extractive_answer(turn.recall.memories, turn.passages.quote(MAX_PASSAGES))
     return TurnResult(text, text, "extractive", turn.trace_id, turn.recall)
 
 
 def _ask(turn: _Turn, model: ChatModel) -> Generator[TurnDelta, None, TurnResult]:
     """Streams the model's answer; its return value is the result of the turn."""
-    parts = draft(turn.request, turn.now)
+    turn.facts = _facts(turn)
+    turn.passages = _passages(turn)
     budget = Budget.of(model, max_reply_tokens=get_config().chat.max_reply_tokens)
+    since = time.perf_counter()
+    turn.core, tools, taken = core.prepare(turn.request, turn.asker, model, budget)
+    turn.took("core", since)
+    budget = budget.without(taken)
+    turn.rounds = Rounds(turn.trace_id, turn.core.toolbox, tools)
+    known = facts_section(turn.facts)
+    parts = draft(turn.request, turn.now, [*turn.core.sections, *([known] if known else []), *turn.passages.sections()])
     room = memory_room(parts, budget) if get_config().memory_enabled else 0
     said = _context(turn)
     context = choose_context(parts, said, budget, room=room)
@@ -106,7 +125,10 @@ def _ask(turn: _Turn, model: ChatModel) -> Generator[TurnDelta, None, TurnResult
         turn.recall = turn.prompt.recall
         turn.generation = Generation()
         since = time.perf_counter()
-        for piece in turn.generation.run(model, turn.prompt.messages, turn.prompt.reply_tokens):
+        prompt = turn.prompt
+        turn.passages.inject(prompt.used.get(PASSAGES, frozenset()))
+        rounds = turn.rounds.run(turn.generation, model, prompt.messages, budget, prompt.reply_tokens)
+        for piece in turn.passages.through(rounds):
             yield TurnDelta(piece)
         turn.took("model", since)
         if turn.generation.text:
@@ -118,9 +140,21 @@ def _ask(turn: _Turn, model: ChatModel) -> Generator[TurnDelta, None, TurnResult
             asked_again = True
         else:
             break
-    if turn.generation.text and turn.generation.error:
-        yield TurnDelta(BROKE_OFF)
-    return _answered(turn, model)
+    added = _added(turn)
+    if added:
+        yield TurnDelta(added)
+    return _answered(turn, model, added)
+
+
+def _added(turn: _Turn) -> str:
+    """What is shown below the answer, as its last piece."""
+    if not turn.generation.text:
+        return ""
+    if turn.generation.error:
+        return BROKE_OFF
+    if not turn.passages.shown:
+        return _error_message()  # it was nothing but numbers of passages that there are not
+    return turn.passages.sources()
 
 
 def _prompt(
@@ -133,15 +167,14 @@ def _prompt(
     return replace(prompt, cut=cut)
 
 
-def _answered(turn: _Turn, model: ChatModel) -> TurnResult:
+def _answered(turn: _Turn, model: ChatModel, added: str) -> TurnResult:
     generation = turn.generation
     if generation.first_token is not None:
         turn.timings["first_token"] = generation.first_token
     if not generation.text:
         return _failed(turn, generation.error or ModelReplyInvalid.code, model=generation.model or model.name)
-    broke_off = BROKE_OFF if generation.error else ""
     result = TurnResult(
-        generation.text + broke_off,
+        turn.passages.shown + added,
         generation.text,
         "model",
         turn.trace_id,
@@ -155,8 +188,17 @@ def _answered(turn: _Turn, model: ChatModel) -> TurnResult:
 
 
 def _failed(turn: _Turn, code: str, *, model: str = "") -> TurnResult:
-    text = get_config().chat.error_message.strip() or ChatConfig().error_message
-    return TurnResult(text, "", "error", turn.trace_id, turn.recall, model=model, error=code)
+    return TurnResult(_error_message(), "", "error", turn.trace_id, turn.recall, model=model, error=code)
+
+
+def _error_message() -> str:
+    return get_config().chat.error_message.strip() or ChatConfig().error_message
+
+
+def _passages(turn: _Turn) -> Passages:
+    """What the documents say; a turn goes on without it."""
+    asked_by_nobody = turn.request.operator and not turn.request.asker.id
+    return timed(turn.request, turn.timings, use_vectors=turn.asker is not None or asked_by_nobody)
 
 
 def _context(turn: _Turn) -> Context:
@@ -165,6 +207,18 @@ def _context(turn: _Turn) -> Context:
     except DatabaseError as error:
         logger.warning("the rolling context could not be read: %s", type(error).__name__)
         return Context()
+
+
+def _facts(turn: _Turn) -> tuple[InjectedFact, ...]:
+    """What is known of the one who asks; a turn goes on without it."""
+    since = time.perf_counter()
+    try:
+        return facts.facts_for_turn(turn.request, turn.asker)
+    except DatabaseError as error:
+        logger.warning("facts could not be read: %s", type(error).__name__)
+        return ()
+    finally:
+        turn.took("facts", since)
 
 
 def _recall(turn: _Turn, context: Context, token_budget: int | None = None) -> Recall:
@@ -203,15 +257,30 @@ def _end(turn: _Turn, result: TurnResult, *, begun: bool) -> TurnResult:
     cut = dict(prompt.cut) if prompt else {}
     if generation.cut_off:
         cut["answer"] = 1
+    result = core.with_found(result, turn.core.toolbox)
+    used = prompt.used.get("facts", frozenset()) if prompt else frozenset()
+    in_prompt = [fact for position, fact in enumerate(turn.facts) if position in used]
     result = replace(
         result,
-        prompt=tuple(message.to_json() for message in prompt.messages) if prompt else (),
+        facts=tuple(fact.text for fact in in_prompt),
+        fact_ids=tuple(fact.id for fact in in_prompt),
+        citations=turn.passages.citations(),
+        passages_left_out=turn.passages.left_out(),
+        prompt=tuple(message.to_json() for message in _sent(turn)),
         timings=turn.timings,
         cut=cut,
     )
     served = traces.Served(generation.host, generation.prompt_tokens, generation.reply_tokens)
     try:
         traces.record(turn.request, result, served=served, asker=turn.asker, begun=begun)
+        core.record(turn.trace_id, turn.core.used)
     except DatabaseError as error:
         logger.warning("the trace of a reply could not be written: %s", type(error).__name__)
     return result
+
+
+def _sent(turn: _Turn) -> tuple[ChatMessage, ...]:
+    """The messages as they went to the model the last time, with what it called and got."""
+    if turn.rounds is not None and turn.rounds.messages:
+        return turn.rounds.messages
+    return turn.prompt.messages if turn.prompt else ()

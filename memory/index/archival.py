@@ -39,6 +39,17 @@ def remove(ids: Sequence[int]) -> None:
             cursor.executemany(f"DELETE FROM {table} WHERE rowid = %s", [(int(one),) for one in ids])
 
 
+def forget(sender: Any, instance: Any, **kwargs: Any) -> None:
+    """Receiver of ``pre_delete``: whatever deletes a row, by a cascade too, its words and vectors go first."""
+    remove([instance.pk])
+
+
+def rebuild_words() -> None:
+    """Makes the index of words anew from the rows, where it holds what belongs to none of them."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {TABLE}({TABLE}) VALUES ('rebuild')")
+
+
 def search_words(words: Sequence[str], allowed: Collection[int], k: int) -> list[tuple[int, float]]:
     """(id, BM25) of the allowed entries that hold any of the words, best first; higher is better."""
     expression = match_expression(words)
@@ -65,6 +76,13 @@ def optimize() -> None:
         cursor.execute(f"INSERT INTO {TABLE}({TABLE}) VALUES ('optimize')")
 
 
+def holding(word: str) -> int:
+    """How many entries hold a word, whosever they are; for the re-scan of an erasure."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {TABLE} WHERE {TABLE} MATCH %s", [match_expression([word])])
+        return int(cursor.fetchone()[0])
+
+
 def vector_tables() -> list[str]:
     """The tables of all spaces, those of models that are not in use any more included: their vectors are no less personal."""
     with connection.cursor() as cursor:
@@ -86,6 +104,21 @@ def strays() -> tuple[int, int]:
             cursor.execute(f"SELECT count(*) FROM {table}_rowids WHERE rowid NOT IN ({live})")
             vectors += int(cursor.fetchone()[0])
     return words, vectors
+
+
+def remove_strays() -> int:
+    """Removes vectors that belong to no live entry; returns how many."""
+    count = 0
+    with transaction.atomic(), connection.cursor() as cursor:
+        for table in vector_tables():
+            cursor.execute(
+                f"SELECT rowid FROM {table}_rowids WHERE rowid NOT IN "
+                "(SELECT id FROM memory_archivalentry WHERE deleted_at IS NULL)"
+            )
+            ids = [row[0] for row in cursor.fetchall()]
+            cursor.executemany(f"DELETE FROM {table} WHERE rowid = %s", [(one,) for one in ids])
+            count += len(ids)
+    return count
 
 
 def _words(ids: Sequence[int], statement: str, *, indexed: bool) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,17 +24,6 @@ VECTORS_A_CHUNK = 256
 """Rows that vec0 keeps together."""
 MOST_NEIGHBOURS = 4096
 _BATCH = 500
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkHit:
-    """A passage by its words: BM25 of its own words, of its headings and of its document's name; higher is better."""
-
-    key: int
-    fielded: float
-    body: float
-    heading: float
-    title: float
 
 
 def version_keys(version: int) -> tuple[int, int]:
@@ -68,23 +56,48 @@ def _words(keys: Sequence[int], statement: str, *, indexed: bool) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         for start in range(0, len(keys), _BATCH):
             batch = json.dumps([int(key) for key in keys[start : start + _BATCH]])
-            cursor.execute(f"{statement} WHERE key IN (SELECT value FROM json_each(%s)) AND {there}", (batch,))
+            cursor.execute(
+                f"{statement} WHERE key IN (SELECT value FROM json_each(%s)) AND {there}", (batch,)
+            )
 
 
-def search_words(words: Sequence[str], versions: Collection[int], k: int) -> list[ChunkHit]:
-    """The ``k`` best passages of these versions for any of the words (``terms.tokens``), best first."""
+def search_words(words: Sequence[str], versions: Collection[int], k: int) -> list[tuple[int, float]]:
+    """(key, BM25) of the ``k`` best passages of these versions for any of the words (``terms.tokens``); higher is better."""
     expression = match_expression(words)
     if not expression or not versions or k <= 0:
         return []
     query = (
-        f"SELECT rowid, -bm25({TABLE}, 0.6, 0.8, 1.0) AS fielded, -bm25({TABLE}, 0.0, 0.0, 1.0), "
-        f"-bm25({TABLE}, 0.0, 1.0, 0.0), -bm25({TABLE}, 1.0, 0.0, 0.0) FROM {TABLE} "
+        f"SELECT rowid, -bm25({TABLE}) AS score FROM {TABLE} "
         f"WHERE {TABLE} MATCH %s AND (rowid >> {SHIFT}) IN (SELECT value FROM json_each(%s)) "
-        "ORDER BY fielded DESC, rowid LIMIT %s"
+        "ORDER BY score DESC, rowid LIMIT %s"
     )
     with connection.cursor() as cursor:
         cursor.execute(query, [expression, json.dumps(sorted(versions)), k])
-        return [ChunkHit(*row) for row in cursor.fetchall()]
+        return [(int(key), float(score)) for key, score in cursor.fetchall()]
+
+
+def search_bodies(words: Sequence[str], versions: Collection[int], k: int) -> list[int]:
+    """Keys by the passages' own words alone, best first."""
+    expression = match_expression(words)
+    if not expression or not versions or k <= 0:
+        return []
+    query = (
+        f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH %s AND (rowid >> {SHIFT}) IN "
+        f"(SELECT value FROM json_each(%s)) ORDER BY bm25({TABLE}, 0.0, 0.0, 1.0), rowid LIMIT %s"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(query, [f"body : ({expression})", json.dumps(sorted(versions)), k])
+        return [int(row[0]) for row in cursor.fetchall()]
+
+
+def count_with(word: str) -> int:
+    """In how many passages a word (or its stem) stands."""
+    expression = match_expression([word])
+    if not expression:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {TABLE} WHERE {TABLE} MATCH %s", [expression])
+        return int(cursor.fetchone()[0])
 
 
 def optimize() -> None:
@@ -106,7 +119,8 @@ def rows_without_words(limit: int = 1000) -> list[int]:
     """Passages that the words do not know."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT key FROM memory_chunk WHERE key NOT IN (SELECT id FROM {TABLE}_docsize) LIMIT %s", [limit]
+            f"SELECT key FROM memory_chunk WHERE key NOT IN (SELECT id FROM {TABLE}_docsize) LIMIT %s",
+            [limit],
         )
         return [int(row[0]) for row in cursor.fetchall()]
 
@@ -131,13 +145,14 @@ def vector_tables() -> list[str]:
     """The tables of all models whose vectors are stored."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT name FROM sqlite_master WHERE name LIKE %s AND sql LIKE 'CREATE VIRTUAL%%'", [f"{VECTORS}%"]
+            "SELECT name FROM sqlite_master WHERE name LIKE %s AND sql LIKE 'CREATE VIRTUAL%%'",
+            [f"{VECTORS}%"],
         )
         return [str(row[0]) for row in cursor.fetchall()]
 
 
 class ChunkVectors:
-    """The vectors of one model, named by ``space``: hexadecimal digits."""
+    """The vectors of one model, named by ``space``: hexadecimal digits. A passage has one in its context, and one of its own."""
 
     def __init__(self, space: str, dimension: int) -> None:
         self.dimension = int(dimension)
@@ -147,7 +162,8 @@ class ChunkVectors:
         with connection.cursor() as cursor:
             cursor.execute(
                 f"CREATE VIRTUAL TABLE IF NOT EXISTS {self.table} USING vec0("
-                f"version integer, embedding float[{self.dimension}], chunk_size={VECTORS_A_CHUNK})"
+                f"version integer, embedding float[{self.dimension}], plain float[{self.dimension}], "
+                f"chunk_size={VECTORS_A_CHUNK})"
             )
 
     def drop(self) -> None:
@@ -157,13 +173,13 @@ class ChunkVectors:
     def exists(self) -> bool:
         return self.table in vector_tables()
 
-    def add(self, rows: Sequence[tuple[int, Vector]]) -> None:
-        """Adds or replaces (key, unit vector). Raises ``ValueError`` for a vector of another form."""
-        values = [(key, key >> SHIFT, self._bytes(vector)) for key, vector in rows]
+    def add(self, rows: Sequence[tuple[int, Vector, Vector]]) -> None:
+        """Adds or replaces (key, vector in context, vector alone). Raises ``ValueError`` for a vector of another form."""
+        values = [(key, key >> SHIFT, self._bytes(vector), self._bytes(plain)) for key, vector, plain in rows]
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.executemany(f"DELETE FROM {self.table} WHERE rowid = %s", [(row[0],) for row in values])
             cursor.executemany(
-                f"INSERT INTO {self.table}(rowid, version, embedding) VALUES (%s, %s, %s)", values
+                f"INSERT INTO {self.table}(rowid, version, embedding, plain) VALUES (%s, %s, %s, %s)", values
             )
 
     def remove(self, keys: Iterable[int]) -> None:
@@ -186,15 +202,19 @@ class ChunkVectors:
             found = [(int(key), 1.0 - distance * distance / 2.0) for key, distance in cursor.fetchall()]
         return sorted(found, key=lambda hit: (-hit[1], hit[0]))
 
-    def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
+    def vectors(self, keys: Sequence[int]) -> dict[int, tuple[Vector, Vector]]:
+        """Both vectors of those passages that have them."""
         with connection.cursor() as cursor:
             # The order of a CROSS JOIN is kept: one look-up a key, where "rowid IN (…)" would scan the whole table.
             cursor.execute(
-                "SELECT stored.rowid, stored.embedding FROM json_each(%s) AS wanted "
+                "SELECT stored.rowid, stored.embedding, stored.plain FROM json_each(%s) AS wanted "
                 f"CROSS JOIN {self.table} AS stored ON stored.rowid = wanted.value",
                 (json.dumps([int(key) for key in keys]),),
             )
-            return {int(key): np.frombuffer(blob, dtype="<f4") for key, blob in cursor.fetchall()}
+            return {
+                int(key): (np.frombuffer(blob, dtype="<f4"), np.frombuffer(plain, dtype="<f4"))
+                for key, blob, plain in cursor.fetchall()
+            }
 
     def count(self) -> int:
         with connection.cursor() as cursor:

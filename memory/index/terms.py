@@ -32,6 +32,8 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 def split_cjk(text: str) -> str:
     """Spaces around every character of Han, kana and Hangul; everything else as it was."""
+    if text.isascii():
+        return text
     return _CJK_CHARACTER.sub(lambda match: f" {match[0]} ", text)
 
 

@@ -44,17 +44,38 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What a model wants to have done. Nothing in it is checked yet."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+    """As the server gave it; many give none."""
+    malformed: bool = False
+    """The arguments could not be read."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "arguments": dict(self.arguments)}
+
+
+@dataclass(frozen=True, slots=True)
 class ChatMessage:
+    """``name`` and ``tool_call_id`` say which call a message of the role ``tool`` answers."""
+
     role: Literal["system", "user", "assistant", "tool"]
     content: str
     name: str = ""
     images: tuple[bytes, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {
             "role": self.role,
             "content": self.content,
             **({"images": len(self.images)} if self.images else {}),
+            **({"tool_calls": [call.to_json() for call in self.tool_calls]} if self.tool_calls else {}),
+            **({"name": self.name} if self.role == "tool" and self.name else {}),
         }
 
 
@@ -65,6 +86,8 @@ class ChatRequest:
     temperature: float | None = None
     response_schema: Mapping[str, Any] | None = None
     """JSON schema that the answer has to follow; the caller still checks it."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """What the model may call, as ``{"type": "function", "function": …}``; left out for models that cannot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +95,7 @@ class ChatChunk:
     """A piece of an answer; the last one carries the figures."""
 
     text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
     done: bool = False
     done_reason: str = ""
     """``stop``, or ``length`` where the answer was cut."""
@@ -97,6 +121,9 @@ class ChatModel(Protocol):
 
     def count_tokens(self, text: str) -> int:
         """An estimate that errs on the high side."""
+
+    def takes_tools(self) -> bool:
+        """Whether it can call tools, as far as is known; never raises. Where it cannot, none are sent."""
 
     def check(self) -> Mapping[str, Any]:
         """What the dashboard shows, freshly asked; never raises.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -18,6 +18,8 @@ DIMENSION = 512
 THREADS = 2
 BATCH = 16
 """Small, so that a question does not wait long for a batch of messages."""
+BATCH_CHARACTERS = 2000
+"""As many short texts as have together so many characters are one batch: what a call costs beside them is shared."""
 MAX_CHARACTERS = 6000
 
 _lock = threading.Lock()
@@ -57,8 +59,7 @@ class LocalEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         parts = [np.empty((0, DIMENSION), np.float32)]
-        for start in range(0, len(texts), BATCH):
-            batch = [cut(text, MAX_CHARACTERS) for text in texts[start : start + BATCH]]
+        for batch in _batches([cut(text, MAX_CHARACTERS) for text in texts]):
             parts.append(unit_vectors(_encode(batch), count=len(batch), dimension=DIMENSION))
         return np.concatenate(parts)
 
@@ -72,3 +73,16 @@ class LocalEmbedder:
         except ModelUnavailable as error:
             return {"ok": False, "model": "local", "hosts": [], "message": error.message}
         return {"ok": True, "model": "local", "hosts": [], "message": "", "version": build}
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    characters = 0
+    for text in texts:
+        if batch and len(batch) >= BATCH and characters + len(text) > BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+        batch.append(text)
+        characters += len(text)
+    if batch:
+        yield batch

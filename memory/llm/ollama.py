@@ -9,7 +9,7 @@ from typing import Any
 import ollama
 
 from memory.errors import ContextTooLong, InvalidInput, ModelReplyInvalid
-from memory.llm.base import ChatChunk, ChatMessage, ChatRequest
+from memory.llm.base import ChatChunk, ChatMessage, ChatRequest, ToolCall
 from memory.llm.batches import clean
 from memory.llm.ollama_errors import translate
 from memory.llm.ollama_hosts import Host
@@ -72,10 +72,12 @@ class OllamaChat:
             options["temperature"] = request.temperature
         # A model that can think does so unless told not to, and the thoughts eat up the answer's tokens. Telling one that cannot
         # is an error on some servers.
-        thinks = "thinking" in (host.capabilities(self.name) or ())
+        able = host.capabilities(self.name) or ()
+        thinks = "thinking" in able
         return host.client(self._read_timeout).chat(
             model=self.name,
             messages=[_message(message) for message in request.messages],
+            tools=[dict(tool) for tool in request.tools] if request.tools and "tools" in able else None,
             stream=True,
             think=False if thinks else None,
             format=dict(request.response_schema) if request.response_schema is not None else None,
@@ -84,6 +86,9 @@ class OllamaChat:
 
     def count_tokens(self, text: str) -> int:
         return count_tokens(text)
+
+    def takes_tools(self) -> bool:
+        return self._pool.is_able(self.name, "tools")
 
     def check(self) -> Mapping[str, Any]:
         return {**self._pool.check(self.name), "context_window": self.context_window}
@@ -96,6 +101,20 @@ def _message(message: ChatMessage) -> ollama.Message:
         # As bytes: the client would read a text that looks like a path from the disk.
         images=[ollama.Image(value=bytes(image)) for image in message.images] or None,
         tool_name=message.name or None if message.role == "tool" else None,
+        # Neither calls nor results have an id here: they are matched by name and order.
+        tool_calls=[
+            ollama.Message.ToolCall(
+                function=ollama.Message.ToolCall.Function(name=call.name, arguments=dict(call.arguments))
+            )
+            for call in message.tool_calls
+        ]
+        or None,
+    )
+
+
+def _calls(message: ollama.Message) -> tuple[ToolCall, ...]:
+    return tuple(
+        ToolCall(call.function.name, dict(call.function.arguments)) for call in message.tool_calls or ()
     )
 
 
@@ -129,17 +148,20 @@ class _Answer:
         """The next piece of text, or the rest with the figures."""
         for part in self._parts:
             text = self._filter.feed(part.message.content or "")
+            calls = _calls(part.message)
             if part.done:
                 text += self._filter.finish()
-                return [*([self._chunk(text)] if text else []), self._last(part)]
-            if text:
-                return [self._chunk(text)]
+            found = [self._chunk(text, calls)] if text or calls else []
+            if part.done:
+                return [*found, self._last(part)]
+            if found:
+                return found
         raise ModelReplyInvalid(
             f"The answer of {self._model.name} at {self._host} broke off.", host=self._host
         )
 
-    def _chunk(self, text: str) -> ChatChunk:
-        return ChatChunk(text=text, host=self._host, model=self._model.name)
+    def _chunk(self, text: str, calls: tuple[ToolCall, ...] = ()) -> ChatChunk:
+        return ChatChunk(text=text, tool_calls=calls, host=self._host, model=self._model.name)
 
     def _last(self, part: ollama.ChatResponse) -> ChatChunk:
         prompt_tokens = part.prompt_eval_count or 0

@@ -135,6 +135,15 @@ class HostPool:
         for host in self.hosts:
             host.refresh(older_than=older_than, force=force)
 
+    def is_able(self, model: str, capability: str) -> bool:
+        """Whether any host that is known to have a model says that it can do this. Old servers do not tell; then it counts as no."""
+        if not any(self._has(host, model, "") for host in self.hosts):
+            self._refresh(older_than=RECHECK_SECONDS)
+        return any(
+            self._has(host, model, "") and capability in (host.capabilities(model) or ())
+            for host in self.hosts
+        )
+
     def builds(self, model: str) -> tuple[list[str], bool]:
         """Digests of a model on the hosts that answer, the most frequent first; and whether all hosts answered."""
         self._refresh()

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import base64
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import numpy as np
 
-from memory.errors import ContextTooLong, InvalidInput, ModelReplyInvalid, MusebotError
-from memory.llm.base import ChatChunk, ChatMessage, ChatRequest, EmbedderIdentity, Vectors
-from memory.llm.batches import clean, embed_in_batches, unit_vectors
+from memory.errors import ContextTooLong, InvalidInput, ModelRejected, ModelReplyInvalid, MusebotError
+from memory.llm.base import ChatChunk, ChatRequest, EmbedderIdentity, Vectors
+from memory.llm.batches import embed_in_batches, unit_vectors
 from memory.llm.openai_http import OpenAIServer
+from memory.llm.openai_tools import CallParts, message_json
 from memory.llm.prefixes import prefixes_for
 from memory.llm.thinking import ThinkingFilter
 from memory.llm.tokens import MESSAGE_OVERHEAD, count_tokens
-from memory.llm.vision import image_type
 
 CERTAINLY_TOO_LONG = 2.0
 
@@ -30,6 +30,11 @@ class OpenAIChat:
         self.name = name
         self.context_window = context_window
         self._server = server
+        self._refuses_tools = False
+
+    def takes_tools(self) -> bool:
+        """These servers do not tell; it counts as yes until a request with tools was refused."""
+        return not self._refuses_tools
 
     def stream(self, request: ChatRequest) -> Iterator[ChatChunk]:
         if not request.messages:
@@ -42,16 +47,29 @@ class OpenAIChat:
                 window=self.context_window,
             )
         began = time.monotonic()
-        response = self._server.open("chat/completions", self._body(request), model=self.name)
+        response = self._open(request)
         try:
             with self._server.translated(self.name):
                 yield from self._pieces(response, began)
         finally:
             response.close()
 
+    def _open(self, request: ChatRequest) -> httpx.Response:
+        try:
+            return self._server.open("chat/completions", self._body(request), model=self.name)
+        except ModelRejected as error:
+            if not request.tools or self._refuses_tools or isinstance(error, ContextTooLong):
+                raise
+        response = self._server.open(
+            "chat/completions", self._body(replace(request, tools=())), model=self.name
+        )
+        self._refuses_tools = True  # the same without them was accepted
+        return response
+
     def _pieces(self, response: httpx.Response, began: float) -> Iterator[ChatChunk]:
         filtered = ThinkingFilter()
         reason, first_ms, ended = "", 0.0, False
+        calls = CallParts()
         usage: Mapping[str, Any] = {}
         for event in self._server.events(response, model=self.name):
             if event is None:
@@ -60,7 +78,9 @@ class OpenAIChat:
             usage = event.get("usage") or usage
             for choice in event.get("choices") or ():
                 reason = choice.get("finish_reason") or reason
-                text = filtered.feed((choice.get("delta") or {}).get("content") or "")
+                delta = choice.get("delta") or {}
+                calls.feed(delta.get("tool_calls"))
+                text = filtered.feed(delta.get("content") or "")
                 if text:
                     first_ms = first_ms or (time.monotonic() - began) * 1000
                     yield self._chunk(text)
@@ -68,6 +88,8 @@ class OpenAIChat:
             raise ModelReplyInvalid(f"The answer of {self.name} broke off.", host=self._server.label)
         if rest := filtered.finish():
             yield self._chunk(rest)
+        if found := calls.finish():
+            yield ChatChunk(tool_calls=found, host=self._server.label, model=self.name)
         total_ms = (time.monotonic() - began) * 1000
         yield ChatChunk(
             done=True,
@@ -87,7 +109,7 @@ class OpenAIChat:
         limit = "max_completion_tokens" if self._server.is_openai else "max_tokens"
         body: dict[str, Any] = {
             "model": self.name,
-            "messages": [_message(message) for message in request.messages],
+            "messages": [message_json(message) for message in request.messages],
             "stream": True,
             "stream_options": {"include_usage": True},
             limit: max(1, request.max_tokens),
@@ -97,6 +119,8 @@ class OpenAIChat:
         if request.response_schema is not None:
             schema = {"name": "answer", "schema": dict(request.response_schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if request.tools and not self._refuses_tools:
+            body["tools"] = [dict(tool) for tool in request.tools]
         return body
 
     def count_tokens(self, text: str) -> int:
@@ -104,22 +128,6 @@ class OpenAIChat:
 
     def check(self) -> Mapping[str, Any]:
         return {**_check(self._server, self.name), "context_window": self.context_window}
-
-
-def _message(message: ChatMessage) -> dict[str, Any]:
-    text = clean(message.content)
-    if not message.images:
-        return {"role": message.role, "content": text}
-    parts: list[dict[str, Any]] = [{"type": "text", "text": text}]
-    for image in message.images:
-        data = base64.b64encode(image).decode()
-        parts.append(
-            {
-                "type": "image_url",
-                "image_url": {"url": f"data:{image_type(image) or 'image/png'};base64,{data}"},
-            }
-        )
-    return {"role": message.role, "content": parts}
 
 
 def _check(server: OpenAIServer, name: str) -> dict[str, Any]:

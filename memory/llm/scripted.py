@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from memory.errors import InvalidInput
-from memory.llm.base import ChatChunk, ChatRequest, EmbedderIdentity, Vectors
+from memory.llm.base import ChatChunk, ChatRequest, EmbedderIdentity, ToolCall, Vectors
 from memory.llm.batches import unit_vectors
 from memory.llm.hashing import HashEmbedder
 from memory.llm.tokens import count_tokens
@@ -30,6 +30,8 @@ class ScriptedReply:
     done_reason: str = "stop"
     error: Exception | None = None
     after: int = 0
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Called after the text, if the request offers tools."""
 
 
 Reply = str | Exception | ScriptedReply
@@ -39,7 +41,8 @@ Script = Sequence[Reply] | Callable[[ChatRequest], Reply]
 class ScriptedChatModel:
     """Replies from a list, one a request (the last one again and again), or from a function of the request.
 
-    ``requests`` holds every request, ``closed`` counts streams that were closed before their end.
+    ``requests`` holds every request, ``closed`` counts streams that were closed before their end. It takes tools if ``tools`` says
+    so, or if a reply of the list calls one.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class ScriptedChatModel:
         name: str = "scripted",
         context_window: int = 8192,
         chunk_characters: int = 8,
+        tools: bool | None = None,
     ) -> None:
         self.name = name
         self.context_window = context_window
@@ -56,8 +60,12 @@ class ScriptedChatModel:
         self.requests: list[ChatRequest] = []
         self.closed = 0
         self._replies = replies if callable(replies) else list(replies)
+        self._tools = tools if tools is not None else _calls_tools(replies)
         self._failures: list[ScriptedReply] = []
         self._lock = threading.Lock()
+
+    def takes_tools(self) -> bool:
+        return self._tools
 
     def fail(self, error: Exception, *, after: int = 0, times: int = 1) -> None:
         """The next ``times`` requests raise this after ``after`` pieces; then the script goes on where it was."""
@@ -96,6 +104,8 @@ class ScriptedChatModel:
             yield ChatChunk(text=piece, host="scripted", model=self.name)
         if reply.error:
             raise reply.error
+        if reply.tool_calls and request.tools:
+            yield ChatChunk(tool_calls=reply.tool_calls, host="scripted", model=self.name)
         yield ChatChunk(
             done=True,
             done_reason=reply.done_reason,
@@ -110,6 +120,12 @@ class ScriptedChatModel:
 
     def check(self) -> Mapping[str, Any]:
         return {"ok": True, "model": self.name, "hosts": [], "message": ""}
+
+
+def _calls_tools(replies: Script) -> bool:
+    return not callable(replies) and any(
+        isinstance(reply, ScriptedReply) and bool(reply.tool_calls) for reply in replies
+    )
 
 
 class ScriptedEmbedder:
