@@ -18,7 +18,8 @@ from memory.models import ApiKey
 SCOPES = {
     "read": "see memories, members, jobs and traces, and recall",
     "ask": "ask the bot",
-    "erase": "erase memories and members",
+    "write": "add facts, and documents of all kinds",
+    "erase": "erase memories, facts and members",
     "admin": "everything, and make and revoke keys",
 }
 PREFIX = "mb_"

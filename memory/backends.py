@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory.conf import Config, ModelRef, get_config
-from memory.errors import ConfigurationError, MemoryDisabled
+from memory.errors import ConfigurationError, MemoryDisabled, ModelError, ModelUnavailable
 
 if TYPE_CHECKING:
     from memory.index.base import TextIndex, VectorIndex
@@ -43,6 +43,34 @@ def embedder() -> Embedder:
     return _once("embedder", key, lambda: _make_embedder(reference, config))
 
 
+def embedder_for(reference: ModelRef) -> Embedder:
+    """An embedder beside the configured one: that of vectors which serve until those of another model are built."""
+    if "older_embedder" in _overrides:
+        older: Embedder = _given("older_embedder")
+        return older
+    config = get_config()
+    key = (reference, config.ollama, config.openai, config.memory.recall_timeout)
+    return _once("older embedder", key, lambda: _make_embedder(reference, config))
+
+
+def embedder_of(space: EmbeddingSpace) -> Embedder:
+    """The model that made a space's vectors: the configured one, or another by its name. No host is asked.
+
+    Whether it answers, and is the same build, its ``identity`` tells. Raises ``MemoryDisabled``, and ``ModelUnavailable`` for a
+    model that this installation cannot ask.
+    """
+    configured = embedder()
+    if "older_embedder" in _overrides:
+        return configured if _made(configured, space) else embedder_for(ModelRef(provider="hash"))
+    reference = get_config().memory.embedding_model
+    if "embedder" in _overrides or reference is None or _is_named(space, reference):
+        return configured
+    if space.provider not in {"ollama", "openai", "local", "hash"}:
+        raise ModelUnavailable(f"The model {space} is not known here.")
+    name = space.name if space.provider in {"ollama", "openai"} else ""
+    return embedder_for(ModelRef.model_validate({"provider": space.provider, "name": name}))
+
+
 def chat_model() -> ChatModel | None:
     """The configured chat model; None where there is none and answers are put together from what was recalled."""
     if "chat_model" in _overrides:
@@ -53,6 +81,15 @@ def chat_model() -> ChatModel | None:
     if reference is None or reference.provider == "local":
         return None
     return _once("chat", _chat_key(reference, config), lambda: _make_chat(reference, config))
+
+
+def extraction_model(reference: ModelRef) -> ChatModel:
+    """A chat model of its own for background work; the one that is given where a chat model is."""
+    if "chat_model" in _overrides and _overrides["chat_model"] is not None:
+        given: ChatModel = _given("chat_model")
+        return given
+    config = get_config()
+    return _once("extraction", _chat_key(reference, config), lambda: _make_chat(reference, config))
 
 
 def vision_model() -> VisionModel | None:
@@ -97,9 +134,9 @@ def reset() -> None:
 def override(**given: Any) -> Iterator[None]:
     """Serves these instead while the block runs, in all threads: ``embedder=``, ``chat_model=``, ``vision_model=``.
 
-    For tests. ``None`` stands for what is not configured.
+    ``older_embedder=`` is the model of vectors that serve until those of ``embedder=`` are built. For tests. ``None`` stands for what is not configured.
     """
-    unknown = set(given) - {"embedder", "chat_model", "vision_model"}
+    unknown = set(given) - {"embedder", "older_embedder", "chat_model", "vision_model"}
     if unknown:
         raise TypeError(f"There is no backend named {', '.join(sorted(unknown))}.")
     with _lock:
@@ -116,6 +153,8 @@ def override(**given: Any) -> Iterator[None]:
 def _given(name: str) -> Any:
     if _overrides[name] is None and name == "embedder":
         raise MemoryDisabled()
+    if _overrides[name] is None and name == "older_embedder":
+        raise ModelUnavailable()
     return _overrides[name]
 
 
@@ -193,6 +232,30 @@ def _make_chat(reference: ModelRef, config: Config) -> ChatModel:
     raise ConfigurationError(f"{reference} cannot chat; write ollama:NAME or openai:NAME.")
 
 
+def _made(embedder: Embedder, space: EmbeddingSpace) -> bool:
+    try:
+        now = embedder.identity()
+    except ModelError:
+        return False
+    return (now.provider, now.name, now.digest, now.dimension) == (
+        space.provider,
+        space.name,
+        space.digest,
+        space.dimension,
+    )
+
+
+def _is_named(space: EmbeddingSpace, reference: ModelRef) -> bool:
+    """Whether a space is of this model, whatever the build."""
+    if space.provider != reference.provider:
+        return False
+    if reference.provider == "ollama":
+        from memory.llm.ollama_hosts import normal_name
+
+        return normal_name(reference.name).removesuffix(":latest") == space.name
+    return reference.provider in {"local", "hash"} or reference.name == space.name
+
+
 def _known_build(name: str) -> tuple[str, int] | None:
     """Digest and dimension that the stored vectors of an Ollama model are of, if there are any."""
     from memory.llm.ollama_hosts import normal_name
@@ -202,9 +265,10 @@ def _known_build(name: str) -> tuple[str, int] | None:
         EmbeddingSpace.objects.filter(
             provider="ollama",
             name=normal_name(name).removesuffix(":latest"),
-            state=EmbeddingSpace.State.ACTIVE,
         )
-        .order_by("-pk")
+        # The one that serves before one that is being built.
+        .exclude(state=EmbeddingSpace.State.RETIRED)
+        .order_by("state", "-pk")
         .first()
     )
     return (space.digest, space.dimension) if space else None

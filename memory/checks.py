@@ -18,6 +18,7 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
         "MUSEBOT_CHAT_MODEL": config.chat.model,
         "MUSEBOT_EMBEDDING_MODEL": config.memory.embedding_model,
         "MUSEBOT_VISION_MODEL": config.memory.vision_model,
+        "memory.autoExtract.model": config.facts.auto_extract.model if config.facts.auto_extract else None,
     }
     for setting, model in named.items():
         if model and model.provider == "ollama" and not config.ollama.hosts:

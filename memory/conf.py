@@ -97,6 +97,13 @@ def _whole(value: Any) -> Any:
     return value
 
 
+def _whole_or_none(value: Any) -> Any:
+    """As ``_whole``, with nothing allowed."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError("it has to be a whole number of at least 0")
+    return value
+
+
 Positive = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=1_000_000)]
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 
@@ -145,6 +152,43 @@ class CoreMemorySettings(Frozen):
     """What the archive of one member may take in the prompts of ``flat``, newest lines first."""
 
 
+class DocumentSource(Frozen):
+    """A document of the configuration: a file or a folder, or a text under an id of its own."""
+
+    path: str = ""
+    id: str = ""
+    text: str = ""
+    source: str = ""
+    """What citations call it."""
+
+
+class RagSettings(Frozen):
+    """Answers from documents; see ``memory.rag``."""
+
+    enabled: bool = True
+    retriever: str = ""
+    """``package.module:factory`` of another retriever; empty for the built-in one over the uploaded documents."""
+    top_k: Positive = 3
+    """Passages for a question."""
+    min_score: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] = 0.0
+    """Passages below it are left out."""
+    append_sources: bool | str = False
+    """True: the sources are named below the answer. ``package.module:function``: that function writes the line."""
+    instructions: str = ""
+    """Replaces the words that stand before the passages in a prompt."""
+    timeout_ms: Annotated[int, BeforeValidator(_whole_or_none), Field(ge=0)] = 10_000
+    """How long retrieval is waited for; 0 for as long as it takes."""
+    chunk_size: Positive = 1000
+    chunk_overlap: Annotated[int, BeforeValidator(_whole_or_none), Field(ge=0)] = 150
+    """At most a quarter of the size counts."""
+    chunk_unit: Literal["characters", "tokens"] = "characters"
+    """``tokens`` are those of the embedding model, as far as they can be told."""
+    max_file_bytes: Annotated[int, BeforeValidator(_whole), Field(ge=1)] = 20 * 1024 * 1024
+    retry_delay_ms: Annotated[int, BeforeValidator(_whole_or_none), Field(ge=0)] = 30_000
+    """Until a failed ingest is tried again."""
+    documents: tuple[DocumentSource, ...] = ()
+
+
 class OllamaConfig(Frozen):
     hosts: tuple[str, ...] = ()
 
@@ -171,6 +215,9 @@ class Config(Frozen):
     memory: MemorySettings = MemorySettings()
     facts: FactSettings = FactSettings()
     core_memory: CoreMemorySettings = CoreMemorySettings()
+    rag: RagSettings = RagSettings()
+    public_url: str = ""
+    """Address of the dashboard as people reach it; with it sources on Discord link to their page."""
     ollama: OllamaConfig = OllamaConfig()
     openai: OpenAIConfig = OpenAIConfig()
     sources: dict[str, str] = {}

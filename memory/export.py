@@ -11,15 +11,21 @@ from django.utils import timezone
 
 from memory.errors import NotFound
 from memory.models import (
+    ArchivalEntry,
+    BlockRevision,
     ConsentEvent,
     DailyCount,
     ErasureRequest,
+    Fact,
     GuildMember,
     Member,
+    MemoryBlock,
     Message,
     OutboxEntry,
+    PersonaProposal,
     Reply,
     ReplyMemory,
+    ScanMember,
 )
 from memory.pseudonyms import subject_hash
 
@@ -68,14 +74,34 @@ def _sections(member: Member) -> dict[str, Iterable[Mapping[str, Any]]]:
         .values("action", "at", "notice_version", "origin"),
         "servers": _servers(member),
         "memories": _memories(member),
+        "facts": _facts(member),
         "replies": _replies(member),
         "days": _days(member),
+        "histories": _histories(member),
         "work": OutboxEntry.objects.filter(user_id=member.user_id)
         .order_by("id")
         .values("kind", "state", "attempts", "due_at", "error_code", "created_at"),
+        **core_memory(member),
         "erasures": ErasureRequest.objects.filter(subject=subject)
         .order_by("received_at")
         .values("origin", "state", "received_at", "finished_at", "counts"),
+    }
+
+
+def core_memory(member: Member) -> dict[str, Iterable[Mapping[str, Any]]]:
+    """Blocks with their earlier versions, the archive with what was deleted lately, and proposals."""
+    blocks = MemoryBlock.objects.filter(member=member).order_by("id")
+    revisions = BlockRevision.objects.filter(block__member=member).order_by("block_id", "version")
+    entries = ArchivalEntry.objects.filter(member=member).order_by("id")
+    return {
+        "blocks": blocks.values("label", "private", "value", "limit", "version", "created_at", "updated_at"),
+        "block_revisions": revisions.values(
+            "block__label", "block__private", "version", "value", "action", "actor_kind", "reason", "at"
+        ),
+        "archive": entries.values("text", "tags", "private", "event_time", "created_at", "deleted_at"),
+        "persona_proposals": PersonaProposal.objects.filter(member=member)
+        .order_by("id")
+        .values("value", "reason", "state", "created_at"),
     }
 
 
@@ -133,6 +159,35 @@ def _memories(member: Member) -> Iterator[dict[str, Any]]:
         }
 
 
+def _facts(member: Member) -> Iterator[dict[str, Any]]:
+    """Facts in every state, with their earlier wordings and the message that each came from."""
+    rows = (
+        Fact.objects.filter(member=member).select_related("guild").prefetch_related("versions").order_by("id")
+    )
+    for row in rows.iterator(chunk_size=CHUNK):
+        yield {
+            "id": str(row.id),
+            "text": row.text,
+            "namespace": row.namespace,
+            "source": row.source,
+            "state": row.state,
+            "reason": row.reason,
+            "trust": row.trust,
+            "audience": row.audience,
+            "guild_id": str(row.guild.discord_id) if row.guild else None,
+            "evidence": _text(row.evidence_id),
+            "superseded_by": _text(row.superseded_by_id),
+            "said_at": row.said_at,
+            "created_at": row.created_at,
+            "updated_at": row.updated_at,
+            "expires_at": row.expires_at,
+            "versions": [
+                {"text": one.text, "action": one.action, "actor": one.actor, "at": one.at}
+                for one in sorted(row.versions.all(), key=lambda one: one.id)
+            ],
+        }
+
+
 def _replies(member: Member) -> Iterator[dict[str, Any]]:
     """Traces of the questions they asked, with the memories that were considered, by id."""
     rows = Reply.objects.filter(asker_id=member.user_id).select_related("guild").order_by("created_at")
@@ -158,6 +213,19 @@ def _days(member: Member) -> Iterator[dict[str, Any]]:
     rows = DailyCount.objects.filter(member=member).select_related("guild").order_by("day", "id")
     for row in rows.iterator(chunk_size=CHUNK):
         yield {"day": row.day.isoformat(), "guild_id": str(row.guild.discord_id), "memories": row.count}
+
+
+def _histories(member: Member) -> Iterator[dict[str, Any]]:
+    """The readings of histories that they asked for."""
+    for row in ScanMember.objects.filter(member=member).select_related("scan__guild").order_by("id"):
+        guild = row.scan.guild
+        yield {
+            "guild_id": str(guild.discord_id) if guild else None,
+            "state": row.scan.state,
+            "asked_at": row.joined_at,
+            "finished_at": row.scan.finished_at,
+            "stored": row.stored,
+        }
 
 
 def _text(value: int | None) -> str | None:

@@ -20,9 +20,9 @@ from django.db import transaction
 from django.db.models import Count, F, Min, Q
 from django.utils import timezone
 
-from memory.errors import MusebotError
-from memory.models import OutboxEntry
-from memory.models.fast import insert
+from memory.errors import Conflict, MusebotError
+from memory.models import InstallationState, OutboxEntry
+from memory.models.fast import insert_like
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,17 @@ BACK_OFF_SECONDS = (1, 2, 5, 10, 20, 30, 60)
 MAX_ATTEMPTS = 5
 """For work that fails for a reason of its own; what a host's absence holds up is tried for ever."""
 
+FIRST = timedelta(days=365)
+"""Work is taken in the order in which it fell due, so this overtakes whatever waits."""
+
 WAKE_TASK = "memory.work"
+
+PAUSED = "paused_work"
+"""Name of the state that holds the kinds of work which an operator holds back."""
+NEVER_PAUSED = frozenset(
+    {"erase", "clean_files", "forget_channel", "forget_guild", "retention", "history", "respace"}
+)
+"""What removes people's data is not held back; reading histories and building vectors are paused one by one, elsewhere."""
 
 
 def enqueue(kind: str, subjects: Iterable[int], *, user_id: int | None = None, epoch: int = 0) -> None:
@@ -39,14 +49,19 @@ def enqueue(kind: str, subjects: Iterable[int], *, user_id: int | None = None, e
     enqueue_many(kind, ((subject, user_id, epoch) for subject in subjects))
 
 
-def enqueue_many(kind: str, work: Iterable[tuple[int, int | None, int]], *, and_wake: bool = True) -> None:
-    """The same for many people's work at once: (subject, user id, epoch) of each. The caller may wake a worker itself, later."""
+def enqueue_many(
+    kind: str, work: Iterable[tuple[int, int | None, int]], *, and_wake: bool = True, first: bool = False
+) -> None:
+    """The same for many people's work at once: (subject, user id, epoch) of each. The caller may wake a worker itself, later.
+
+    ``first`` is for what somebody just said: it does not wait behind the many thousands of a history.
+    """
     now = timezone.now()
-    insert(
-        [
-            OutboxEntry(kind=kind, subject=subject, user_id=user_id, epoch=epoch, due_at=now, created_at=now)
-            for subject, user_id, epoch in work
-        ],
+    due = now - FIRST if first else now
+    insert_like(
+        OutboxEntry(kind=kind, due_at=due, created_at=now),
+        ["subject", "user_id", "epoch"],
+        work,
         unique=["kind", "subject"],
         update=["state", "due_at", "user_id", "epoch", "lease", "attempts"],
     )
@@ -68,6 +83,8 @@ def _send(kind: str) -> None:
 
 def claim(kind: str, limit: int) -> list[OutboxEntry]:
     """Takes up to ``limit`` due entries under a lease; nobody else gets them until it runs out."""
+    if kind in paused_kinds():
+        return []
     now = timezone.now()
     lease = f"{_machine()}:{os.getpid()}:{secrets.token_hex(4)}"
     with transaction.atomic():
@@ -79,6 +96,22 @@ def claim(kind: str, limit: int) -> list[OutboxEntry]:
             state=OutboxEntry.State.RUNNING, lease=lease, lease_until=now + LEASE, attempts=F("attempts") + 1
         )
     return list(OutboxEntry.objects.filter(id__in=ids, lease=lease).order_by("due_at", "id"))
+
+
+def claim_one(kind: str, subject: int) -> OutboxEntry | None:
+    """Takes one piece of work under a lease, for whoever wants its result at once; None where it is not due or somebody has it."""
+    if kind in paused_kinds():
+        return None
+    now = timezone.now()
+    lease = f"{_machine()}:{os.getpid()}:{secrets.token_hex(4)}"
+    row = OutboxEntry.objects.filter(
+        kind=kind, subject=subject, state=OutboxEntry.State.QUEUED, due_at__lte=now
+    )
+    with transaction.atomic():
+        row.update(
+            state=OutboxEntry.State.RUNNING, lease=lease, lease_until=now + LEASE, attempts=F("attempts") + 1
+        )
+    return OutboxEntry.objects.filter(kind=kind, subject=subject, lease=lease).first()
 
 
 def extend(entries: Sequence[OutboxEntry], *, by: timedelta = LEASE) -> bool:
@@ -151,6 +184,25 @@ def retry(kind: str | None = None, ids: Sequence[int] | None = None) -> int:
     return count
 
 
+def paused_kinds() -> set[str]:
+    """Kinds of work that an operator holds back."""
+    row = InstallationState.objects.filter(name=PAUSED).first()
+    return set(row.value.get("kinds", ())) if row else set()
+
+
+def pause_kind(kind: str, *, paused: bool) -> None:
+    """Holds a kind of work back, or goes on with it; what is being done is finished. Raises ``Conflict`` for what removes data."""
+    if paused and kind in NEVER_PAUSED:
+        raise Conflict("What removes people's data is not held back.")
+    with transaction.atomic():
+        row, _ = InstallationState.objects.get_or_create(name=PAUSED)
+        kinds = set(row.value.get("kinds", ()))
+        row.value = {"kinds": sorted(kinds | {kind} if paused else kinds - {kind})}
+        row.save()
+        if not paused:
+            wake(kind)
+
+
 def drop_user(user_id: int) -> int:
     """Removes the work that touches a member's data (part of an erasure); returns how much."""
     return OutboxEntry.objects.filter(user_id=user_id).delete()[0]
@@ -173,7 +225,7 @@ def _machine() -> str:
 def due_kinds() -> list[str]:
     """Kinds of work that wait now."""
     due = OutboxEntry.objects.filter(state=OutboxEntry.State.QUEUED, due_at__lte=timezone.now())
-    return list(due.values_list("kind", flat=True).distinct())
+    return sorted(set(due.values_list("kind", flat=True).distinct()) - paused_kinds())
 
 
 def summary() -> list[dict[str, object]]:

@@ -9,7 +9,7 @@ from django.db import connection
 from memory import counters
 from memory.backends import text_index, vector_index
 from memory.index.base import VectorIndex
-from memory.models import EmbeddingSpace, Message, OutboxEntry
+from memory.models import ArchivalEntry, EmbeddingSpace, MemoryBlock, Message, OutboxEntry, Scope
 
 BATCH = 500
 """Messages to remove in one transaction, so that the one writer is never held for long."""
@@ -21,6 +21,13 @@ WORK_ON_MESSAGES = ("embed", "enrich", "extract")
 def vector_indexes() -> list[VectorIndex]:
     """The indexes of all spaces: a vector of an older model is no less personal than one of today's."""
     return [vector_index(space) for space in EmbeddingSpace.objects.all()]
+
+
+def remove_core_memory(channel_ids: Sequence[int]) -> None:
+    """Removes the sessions of channels that are gone, and what members' archives learned there, in the caller's transaction."""
+    MemoryBlock.objects.filter(scope=Scope.SESSION, scope_key__in=channel_ids).delete()
+    # Their words and vectors go with them (see ``memory.apps``).
+    ArchivalEntry.objects.filter(channel_id__in=channel_ids).delete()
 
 
 def remove(keys: Sequence[int], *, merged_later: bool = False) -> int:

@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from celery import shared_task
 from django.db import OperationalError
 
-from memory import capture, embedding, erasure, facts, outbox, retention
+from memory import blocks, capture, embedding, erasure, facts, outbox, retention
 from memory.errors import MusebotError
 from memory.models import InstallationState, OutboxEntry
+from memory.rag import evaluation, ingest, orphans
 
 logger = logging.getLogger(__name__)
 
 BUDGET_SECONDS = 20.0
+LOOK_SECONDS = 60.0
+"""How often it is asked whether the embedding model is another one than the vectors'."""
+_looked_at = -LOOK_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,12 @@ HANDLERS = {
     retention.PURGE: Handler(retention.purge_entries, 1),
     facts.EXTRACT: Handler(facts.extract_entries, 1),
     embedding.MIGRATE: Handler(embedding.migrate_entries, 1),
+    ingest.INGEST: Handler(ingest.ingest_entries, 1),
+    ingest.REINDEX: Handler(ingest.reindex_entries, 1),
+    evaluation.EVALUATE: Handler(evaluation.evaluate_entries, 1),
+    orphans.SCAN: Handler(orphans.scan_entries, 1),
+    blocks.CONSOLIDATE: Handler(blocks.consolidate_entries, 1),
+    blocks.EMBED: Handler(blocks.embed_entries, 32),
 }
 
 
@@ -66,9 +76,19 @@ def sweep() -> None:
     outbox.release_expired()
     facts.purge_expired()
     retention.note_if_due()
+    orphans.note_if_due()
     InstallationState.objects.update_or_create(name="worker", defaults={"value": {"pid": os.getpid()}})
     for kind in outbox.due_kinds():
         outbox.wake(kind)
+    _look_for_another_model()
+
+
+def _look_for_another_model() -> None:
+    """Last, since a host that does not answer takes its time."""
+    global _looked_at
+    if time.monotonic() - _looked_at >= LOOK_SECONDS:
+        _looked_at = time.monotonic()
+        embedding.notice_change()
 
 
 def work_through(kind: str, *, seconds: float | None = None) -> bool:

@@ -150,8 +150,32 @@ class TurnRequest:
     operator: bool = False
     """Asked by an operator (dashboard, API, command line): the reply is not published in the channel."""
     is_group: bool = True
+    locale: str = ""
+    """Language of who asks, as Discord names it (``es-ES``); empty where it is not known."""
     origin: str = ""
     """Where it came from: discord, dashboard, api or command; empty for discord, or dashboard where an operator asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A passage of a document that a turn considered. ``n`` is the number that the model knew it by; 0 where it was left out."""
+
+    n: int
+    text: str
+    citation: str
+    """``faq.md › Shipping``: safe to show anywhere."""
+    source: str = ""
+    section: str = ""
+    score: float = 0.0
+    scores: Mapping[str, float] = field(default_factory=dict)
+    id: str = ""
+    """The passage's key, for those of stored documents."""
+    document_id: str = ""
+    index: int = 0
+    cited: bool = False
+    why_excluded: str = ""
+    """Where it was not injected: ``score``, ``top_k``, ``duplicate``, ``budget``."""
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +202,19 @@ class TurnResult:
     """What did not fit: ``history`` messages, ``memories``."""
     error: str = ""
     """Stable code of what went wrong, if anything did."""
+    facts: tuple[str, ...] = ()
+    """Facts about the one who asked that were in the prompt, oldest first."""
+    fact_ids: tuple[int, ...] = ()
+    """Their numbers, in the same order: a trace holds no text."""
+    citations: tuple[Citation, ...] = ()
+    """Passages of documents that were in the prompt, by their numbers."""
+    passages_left_out: tuple[Citation, ...] = ()
+    """Passages that were found and not used."""
+
+    @property
+    def kept(self) -> str:
+        """What the history keeps: the model's own answer, without the line of sources."""
+        return self.answer if self.kind == "model" and not self.error else self.text
 
 
 TurnEvent = TurnDelta | TurnResult

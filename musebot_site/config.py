@@ -17,13 +17,17 @@ from pydantic import ValidationError
 from memory.conf import (
     ChatConfig,
     Config,
+    CoreMemorySettings,
     DiscordConfig,
+    FactSettings,
     MemorySettings,
     ModelRef,
     OllamaConfig,
     OpenAIConfig,
 )
 from memory.errors import ConfigurationError
+from musebot_site.config_facts import read_facts
+from musebot_site.config_rag import read_rag
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -52,6 +56,10 @@ def load_config(environ: Mapping[str, str] | None = None, project: Path = PROJEC
             discord=_discord(env, bot, sources),
             chat=_chat(env, bot, sources),
             memory=_memory(env, bot, sources),
+            facts=_facts(bot, _chat(env, bot, sources).model, sources),
+            core_memory=_core_memory(env, bot, sources),
+            rag=read_rag(sources.pick("rag", {}, "", bot.get("rag"), None), base=path.parent if path else home),
+            public_url=sources.pick("publicUrl", env, "MUSEBOT_PUBLIC_URL", bot.get("publicUrl"), "").rstrip("/"),
             ollama=OllamaConfig(hosts=_ollama_hosts(env, bot, sources)),
             openai=_openai(env),
             sources=sources.found,
@@ -191,6 +199,17 @@ def _memory(env: Mapping[str, str], bot: Mapping[str, Any], sources: _Sources) -
         ),
         inject_format=sources.pick("injectFormat", env, "", block.get("injectFormat"), defaults.inject_format),
     )
+
+
+def _facts(bot: Mapping[str, Any], chat_model: ModelRef | None, sources: _Sources) -> FactSettings:
+    return read_facts(sources.pick("memory", {}, "", bot.get("memory"), None), chat_model=chat_model)
+
+
+def _core_memory(env: Mapping[str, str], bot: Mapping[str, Any], sources: _Sources) -> CoreMemorySettings:
+    provider = sources.pick("memoryProvider", env, "MEMORY_PROVIDER", bot.get("memoryProvider"), "") or "flat"
+    if provider not in {"flat", "letta"}:
+        raise ConfigurationError(f"MEMORY_PROVIDER is {provider!r}; write flat or letta.")
+    return CoreMemorySettings(provider=provider)  # type: ignore[arg-type]
 
 
 def _embedding_model(env: Mapping[str, str], bot: Mapping[str, Any], sources: _Sources) -> ModelRef | None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from memory.index.connection import database_options, use_capable_sqlite
 from musebot_site.config import kept_secret, load_config
+from musebot_site.earlier_memory import set_aside
 
 # Every entry point (manage.py, Celery, WSGI, tests) loads these settings before Django opens a connection.
 use_capable_sqlite()
@@ -70,6 +71,8 @@ TEMPLATES = [
 ]
 
 MUSEBOT.database_path.parent.mkdir(parents=True, exist_ok=True)
+# The original keeps its memory in the same place; it must not be migrated.
+set_aside(MUSEBOT.database_path)
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.sqlite3",
@@ -100,6 +103,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = MUSEBOT.home / "staticfiles"
+STATIC_ROOT.mkdir(exist_ok=True)  # empty: files are served from where they are; WhiteNoise warns if it is missing
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 

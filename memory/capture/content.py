@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,12 +19,14 @@ _MENTION = re.compile(r"<@!?(\d{1,20})>")
 
 def clean(text: str) -> str:
     """Text that every store can hold: without NUL, and lone halves of surrogate pairs replaced."""
+    if text.isascii() and "\0" not in text:
+        return text
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
 def images(message: IncomingMessage) -> list[AttachmentInfo]:
     """Attachments that can be described: images, where a vision model is configured."""
-    if get_config().memory.vision_model is None:
+    if not message.attachments or get_config().memory.vision_model is None:
         return []
     return [one for one in message.attachments if _is_image(one)]
 
@@ -37,7 +39,7 @@ def _is_image(attachment: AttachmentInfo) -> bool:
 
 def mentioned(text: str) -> set[int]:
     """Ids of the people that a text mentions."""
-    return {int(one) for one in _MENTION.findall(text)}
+    return {int(one) for one in _MENTION.findall(text)} if "<@" in text else set()
 
 
 def known_people(ids: Iterable[int]) -> set[int]:
@@ -50,6 +52,8 @@ def known_people(ids: Iterable[int]) -> set[int]:
 
 def hide_strangers(text: str, known: set[int]) -> str:
     """Mentions of people who have not opted in, without their id."""
+    if "<@" not in text:
+        return text
     return _MENTION.sub(lambda match: match[0] if int(match[1]) in known else SOMEBODY, text)
 
 
@@ -93,6 +97,17 @@ def record(message: IncomingMessage, *, text: str, known: set[int]) -> dict[str,
             for one in images(message)
         ],
     }
+
+
+def interpreted(attachments: Iterable[Mapping[str, Any]], known: set[int]) -> list[dict[str, Any]]:
+    """Attachments with their description, in the same shape; a page may name people by id who have not opted in."""
+    return [
+        {
+            name: hide_strangers(clean(value), known) if isinstance(value, str) and name != "url" else value
+            for name, value in one.items()
+        }
+        for one in attachments
+    ]
 
 
 def _channel(channel: ChannelInfo) -> dict[str, str]:

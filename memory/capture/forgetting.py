@@ -45,6 +45,7 @@ def forget_channel(channel_id: int) -> int:
             # Its first message may be on its way.
             underway.note_deleted([channel_id])
         closed.filter(deleted_at=None).update(deleted_at=timezone.now())
+        removal.remove_core_memory([channel_id, *closed.values_list("discord_id", flat=True)])
         if not Message.objects.filter(channel__in=closed).exists():
             return 0
         outbox.enqueue(FORGET_CHANNEL, [channel_id])
@@ -63,8 +64,11 @@ def forget_guild(guild_id: int) -> int:
 
 def leave_guild(guild_id: int) -> bool:
     """The bot is on a server no more: nothing more is stored from there, and what is stored goes when the time to keep it is over."""
-    underway.note_deleted([guild_id])
     with transaction.atomic():
+        if not Guild.objects.filter(discord_id=guild_id).exists():
+            # Its first message may be on its way.
+            underway.note_deleted([guild_id])
+            return False
         row = Guild.objects.filter(discord_id=guild_id, left_at=None, is_sample=False)
         left = row.update(left_at=timezone.now()) > 0
         if left:
@@ -107,6 +111,9 @@ def _empty_guild(guild_id: int) -> int:
     count = 0
     if guild is not None:  # else the bot is back
         count = _remove_all(lambda: Message.objects.filter(guild=guild))
+        with transaction.atomic():
+            channels = Channel.objects.filter(guild=guild).values_list("discord_id", flat=True)
+            removal.remove_core_memory(list(channels))
         for rows in (Reply, GuildMember, DailyCount, Audience):
             _delete_all(rows.objects.filter(guild=guild))
     _done(FORGET_GUILD, guild_id)

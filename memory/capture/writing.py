@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
 from django.utils import timezone
 
 from memory import consent, counters, outbox
@@ -18,6 +18,9 @@ from memory.models import Channel, Guild, GuildMember, Member, Message
 from memory.models.fast import insert
 from memory.types import ChannelInfo, IncomingMessage, Source
 
+SAID_NOW = frozenset({"live", "reply", "playground"})
+"""Sources whose messages are made searchable before those of a history."""
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -25,6 +28,14 @@ class Item:
 
     message: IncomingMessage
     owner_id: int
+    interpreted: Sequence[Mapping[str, Any]] = ()
+    """Attachments that come with their description, in the specification's shape."""
+
+    @property
+    def captions(self) -> str:
+        """What its images show, a line each."""
+        images = (one for one in self.interpreted if one["type"] == "image" and one["interpretation"])
+        return "\n".join(" ".join(str(one["interpretation"]).split()) for one in images)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +99,7 @@ class _Batch:
         if item.owner_id not in self.members:
             return "no_consent"
         message = item.message
-        if not content.clean(message.text).strip() and not content.images(message):
+        if not content.clean(message.text).strip() and not content.images(message) and not item.captions:
             return "empty"
         if underway.is_deleted(message.id):
             return "deleted"
@@ -108,9 +119,7 @@ class _Batch:
             by_guild[self._place(item.message)[0].ordinal].append(position)
         keys: dict[int, int] = {}
         for ordinal, positions in by_guild.items():
-            row = Guild.objects.filter(ordinal=ordinal)
-            row.update(next_sequence=F("next_sequence") + len(positions))
-            following = row.values_list("next_sequence", flat=True).get()
+            following = _take_numbers(ordinal, len(positions))
             begin = (ordinal << GUILD_SHIFT) + following - len(positions)
             keys.update({position: begin + offset for offset, position in enumerate(positions)})
         return keys
@@ -133,13 +142,16 @@ class _Batch:
     def _note_work(self, kind: str, rows: Sequence[Message]) -> None:
         if rows:
             work = [(row.key, row.member_id, self.consents[row.member_id].epoch) for row in rows]
-            outbox.enqueue_many(kind, work, and_wake=self.wakes)
+            outbox.enqueue_many(kind, work, and_wake=self.wakes, first=self.source in SAID_NOW)
 
     def _row(self, key: int, item: Item, known: set[int]) -> Message:
         message = item.message
         guild, channel = self._place(message)
         text = content.hide_strangers(content.clean(message.text).strip(), known)
         name = message.author.display_name or message.author.username
+        captions = content.hide_strangers(content.clean(item.captions), known)
+        record = content.record(message, text=text, known=known)
+        record["attachments"] += content.interpreted(item.interpreted, known)
         return Message(
             key=key,
             guild_id=guild.ordinal,
@@ -151,12 +163,13 @@ class _Batch:
             discord_id=message.id or None,
             reply_to=message.reply_to,
             text=text,
-            content=content.record(message, text=text, known=known),
+            captions=captions,
+            content=record,
             sent_at=message.sent_at,
             edited_at=message.edited_at,
             stored_at=self.now,
             source=self.source,
-            embedding=Message.Embedding.PENDING if text else Message.Embedding.NONE,
+            embedding=Message.Embedding.PENDING if text or captions else Message.Embedding.NONE,
         )
 
     def _keep_names(self, items: Iterable[Item]) -> None:
@@ -198,9 +211,19 @@ class _Batch:
             later.update(last_message_at=message.sent_at, **names)
 
 
+def _take_numbers(ordinal: int, count: int) -> int:
+    """Takes running numbers of a guild; returns the one after them."""
+    statement = f"UPDATE {Guild._meta.db_table} SET next_sequence = next_sequence + %s WHERE ordinal = %s RETURNING next_sequence"
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [count, ordinal])
+        return int(cursor.fetchone()[0])
+
+
 def _people(items: Iterable[Item]) -> set[int]:
     found: set[int] = set()
     for item in items:
         found |= content.mentioned(item.message.text)
         found.update(person.id for person in item.message.mentions_users)
+        for one in item.interpreted:
+            found |= content.mentioned(str(one["interpretation"] or ""))
     return found

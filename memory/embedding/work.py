@@ -13,7 +13,7 @@ import numpy as np
 from django.db import transaction
 
 from memory import backends, consent, outbox
-from memory.embedding.spaces import space_of
+from memory.embedding.spaces import serving
 from memory.errors import (
     ConsentMissing,
     MemoryDisabled,
@@ -46,8 +46,7 @@ def embedded_text(message: Message) -> str:
 def embed_entries(entries: Sequence[OutboxEntry]) -> None:
     """Handler of ``embed``. Every entry is finished, given back or marked failed; nothing is raised for a model's failure."""
     try:
-        embedder = backends.embedder()
-        space = space_of(embedder)
+        now = serving()
     except MemoryDisabled:
         outbox.hold(entries, DISABLED_SECONDS)
         return
@@ -55,7 +54,7 @@ def embed_entries(entries: Sequence[OutboxEntry]) -> None:
         _wait_for_host(entries, error)
         return
     for start in range(0, len(entries), BATCH):
-        if not _embed_batch(entries[start : start + BATCH], embedder, space):
+        if not _embed_batch(entries[start : start + BATCH], now.embedder, now.space):
             # The host is away for all of them.
             return
 
@@ -106,11 +105,11 @@ def _embed_some(
     if not outbox.extend(entries):
         return True  # the lease ran out or the text changed: whoever has the entries now does the work
     try:
-        vectors = _checked(
+        vectors = checked(
             embedder.embed_documents([texts[entry.subject] for entry in entries]), len(entries), space
         )
     except ModelError as error:
-        if _is_the_hosts_fault(error, embedder):
+        if is_the_hosts_fault(error, embedder):
             _wait_for_host(entries, error)
             return False
         if len(entries) == 1:
@@ -127,13 +126,13 @@ def _embed_some(
     return True
 
 
-def _checked(vectors: Vectors, count: int, space: EmbeddingSpace) -> Vectors:
+def checked(vectors: Vectors, count: int, space: EmbeddingSpace) -> Vectors:
     if vectors.shape != (count, space.dimension) or not np.isfinite(vectors).all():
         raise ModelReplyInvalid("The embedder's answer does not have the form of its model's vectors.")
     return vectors
 
 
-def _is_the_hosts_fault(error: ModelError, embedder: Embedder) -> bool:
+def is_the_hosts_fault(error: ModelError, embedder: Embedder) -> bool:
     """Whether any text would have failed. Where that cannot be told from the error, a harmless text is tried."""
     if isinstance(error, ModelMissing) or (
         isinstance(error, ModelUnavailable) and not isinstance(error, ModelTimeout)
@@ -173,7 +172,11 @@ def _write(
     """One transaction: consent and epoch again, the text again, then vectors, states and the end of the work."""
     by_key = {entry.subject: vector for entry, vector in zip(entries, vectors, strict=True)}
     with transaction.atomic():
-        if not EmbeddingSpace.objects.filter(id=space.id, state=EmbeddingSpace.State.ACTIVE).exists():
+        if (
+            not EmbeddingSpace.objects.filter(id=space.id)
+            .exclude(state=EmbeddingSpace.State.RETIRED)
+            .exists()
+        ):
             outbox.hold(entries, 0)  # the model was changed meanwhile
             return
         entries = _without_paused(entries)
@@ -197,6 +200,9 @@ def _write(
             for entry in same
         ]
         backends.vector_index(space).add(rows)
+        for other in EmbeddingSpace.objects.exclude(id=space.id):
+            # Made from what the text was before; whoever builds the other space sees that it lacks this one.
+            backends.vector_index(other).remove([row.key for row in rows])
         Message.objects.filter(key__in=[row.key for row in rows]).update(
             embedding=Message.Embedding.DONE, space=space
         )

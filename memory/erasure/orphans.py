@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from django.db import connection, transaction
 
 from memory.backends import vector_index
+from memory.index import archival
 from memory.index.base import VectorIndex
 from memory.models import EmbeddingSpace, Message
 
@@ -23,7 +24,14 @@ def repair() -> int:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("INSERT INTO memory_message_fts(memory_message_fts) VALUES ('rebuild')")
         count += strays
-    return count
+    return count + _archive()
+
+
+def _archive() -> int:
+    words_left, vectors_left = archival.strays()
+    if words_left:
+        archival.rebuild_words()
+    return words_left + (archival.remove_strays() if vectors_left else 0)
 
 
 def vectors(*, remove: bool) -> int:

@@ -17,10 +17,11 @@ from django.utils import timezone
 
 from memory import outbox
 from memory.backends import text_index
-from memory.erasure import checkpoint, files, mentions, orphans, receipts, verification
+from memory.erasure import checkpoint, core_memory, files, mentions, orphans, receipts, verification
 from memory.erasure.needles import Needle
 from memory.erasure.steps import STEPS
 from memory.errors import MusebotError, NotFound
+from memory.index import archival
 from memory.models import ErasureRequest, Member, OutboxEntry
 from memory.pacing import Pace
 
@@ -118,7 +119,8 @@ class _Run:
                 if not counts:
                     break
         self._stage("mentions", State.RUNNING)
-        counts = +Counter(mentions=mentions.scrub(user_id), strays=orphans.repair())
+        scrubbed = mentions.scrub(user_id) + core_memory.scrub(user_id)
+        counts = +Counter(mentions=scrubbed, strays=orphans.repair())
         with transaction.atomic():
             self._note(counts, stage="mentions")
         return True
@@ -139,6 +141,7 @@ class _Run:
         """Scans every table and index again; then the request forgets the id. False if something is left."""
         self._stage("merging the words", State.VERIFYING)
         text_index().optimize()
+        archival.optimize()
         self._stage("verifying", State.VERIFYING)
         remains: dict[str, int] = {}
         if not Member.objects.filter(user_id=user_id, withdrawn_at=None).exists():

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from memory import consent, outbox
 from memory.backends import text_index
-from memory.erasure import checkpoint
+from memory.erasure import checkpoint, core_memory
 from memory.erasure.running import ERASE, OPEN, work_id
 from memory.erasure.steps import answers_of_others, erase_keys
 from memory.models import DailyCount, ErasureRequest, Fact, GuildMember, Message, OutboxEntry, Reply
@@ -33,6 +33,7 @@ def preview(user_id: int) -> dict[str, int]:
         "days": DailyCount.objects.filter(member_id=user_id).count(),
         "facts": Fact.objects.filter(member_id=user_id).count(),
         "queued": OutboxEntry.objects.filter(user_id=user_id).count(),
+        **core_memory.counts(user_id),
     }
 
 

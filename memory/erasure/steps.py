@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memory import removal
+from memory.erasure import core_memory
 from memory.models import (
     DailyCount,
     Fact,
@@ -142,10 +143,22 @@ def member(user_id: int, size: int) -> Counter[str]:
     """The row whose existence is the consent, last of all; only once nothing hangs on it."""
     row = Member.objects.filter(user_id=user_id).exclude(withdrawn_at=None)
     hanging = Q(messages__isnull=False) | Q(guilds__isnull=False) | Q(facts__isnull=False)
+    hanging |= Q(memory_blocks__isnull=False) | Q(archival_entries__isnull=False)
     if not row.exists() or row.filter(hanging).exists():
         return Counter()
     row.delete()
     return Counter(members=1)
 
 
-STEPS = (facts, messages, traces, private_conversations, counts_by_day, names, member)
+STEPS = (
+    facts,
+    messages,
+    traces,
+    core_memory.shared_blocks,
+    core_memory.own_blocks,
+    core_memory.archive,
+    private_conversations,
+    counts_by_day,
+    names,
+    member,
+)

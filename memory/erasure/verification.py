@@ -15,6 +15,7 @@ from django.db.models.functions import Cast, StrIndex
 from memory.backends import text_index
 from memory.erasure import files, orphans
 from memory.erasure.needles import Needle
+from memory.index import archival
 from memory.models import ErasureRequest, Member
 
 PEOPLE = frozenset({"user_id", "author_id", "asker_id", "member_id"})
@@ -73,6 +74,9 @@ def indexes(user_id: int) -> Counter[str]:
     needle = Needle(user_id)
     if needle.is_long and (hits := text_index().search(None, [str(user_id)], 1000)):
         found["words"] = len(hits)
+    found["words of the archive"] = archival.holding(str(user_id)) if needle.is_long else 0
+    words, vectors = archival.strays()
+    found["words without an entry"], found["vectors without an entry"] = words, vectors
     found["vectors without a message"] = orphans.vectors(remove=False)
     found["words without a message"] = orphans.words()
     return +found

@@ -132,10 +132,10 @@ def _semantic(text: str, filters: _Filters, limit: int, after: SearchHit | None)
     space = active_space()
     if space is None:
         return []
-    embedder = backends.embedder()
+    embedder = backends.embedder_of(space)
     identity = embedder.identity()
     if (identity.provider, identity.name, identity.digest) != (space.provider, space.name, space.digest):
-        return []  # vectors of another model; those of this one are still being made
+        return []  # the model of the vectors is gone, and those of the configured one are still being made
     index = backends.vector_index(space)
     hits = _nearest(index, embedder.embed_query(text), filters)
     if after is not None:

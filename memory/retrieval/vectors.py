@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from memory import backends
 from memory.errors import MusebotError
 from memory.index.base import Vector, VectorIndex
-from memory.llm.base import Embedder, EmbedderIdentity
+from memory.llm.base import EmbedderIdentity
 from memory.models import EmbeddingSpace
 
 logger = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Question:
         self._space = active_space()
         self._future: Future[tuple[EmbedderIdentity, Vector]] | None = None
         if self._space is not None and text.strip():
-            self._future = _pool.submit(_embed, backends.embedder(), text)
+            self._future = _pool.submit(_embed, self._space, text)
 
     def wait(self, seconds: float) -> tuple[QuestionVector | None, str]:
         """The vector, or None and the reason: ``no_vectors`` (none stored, or the embedder fails), ``timeout``."""
@@ -55,12 +55,14 @@ class Question:
             logger.info("recall goes on with words alone: %s", error.code)
             return None, NO_VECTORS
         if not _same(identity, self._space):
-            # The model was changed and its vectors are not built yet: those of another model must not be compared.
+            # The model of the vectors is gone: those of another must not be compared.
             return None, NO_VECTORS
         return QuestionVector(vector, backends.vector_index(self._space), identity), ""
 
 
-def _embed(embedder: Embedder, text: str) -> tuple[EmbedderIdentity, Vector]:
+def _embed(space: EmbeddingSpace, text: str) -> tuple[EmbedderIdentity, Vector]:
+    """By the model of the vectors, which is not the configured one while those of that one are being built."""
+    embedder = backends.embedder_of(space)
     return embedder.identity(), embedder.embed_query(text)
 
 

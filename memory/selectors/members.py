@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memory.models import (
+    ArchivalEntry,
     ConsentEvent,
     DailyCount,
+    Fact,
     GuildMember,
     Member,
+    MemoryBlock,
     Message,
     OutboxEntry,
     Reply,
@@ -93,9 +96,12 @@ def member_inventory(user_id: int) -> dict[str, int]:
         "waiting to be embedded": own.filter(embedding=Message.Embedding.PENDING).count(),
         "failed to be embedded": own.filter(embedding=Message.Embedding.FAILED).count(),
         "held back from recall": own.filter(paused=True).count(),
+        "facts kept": Fact.objects.filter(member_id=user_id).count(),
         "traces of their questions": Reply.objects.filter(asker_id=user_id).count(),
         "uses in answers": ReplyMemory.objects.filter(message__member_id=user_id).count(),
         "days with messages": DailyCount.objects.filter(member_id=user_id).count(),
         "work in the queue": OutboxEntry.objects.filter(user_id=user_id).count(),
+        "core memory blocks": MemoryBlock.objects.filter(member_id=user_id).count(),
+        "archival entries": ArchivalEntry.objects.filter(member_id=user_id).count(),
         "consent events": ConsentEvent.objects.filter(subject=subject_hash(user_id)).count(),
     }

@@ -8,7 +8,17 @@ from datetime import date, timedelta
 from django.db.models import Model, QuerySet, Sum
 from django.utils import timezone
 
-from memory.models import DailyCount, ErasureRequest, Guild, InstallationState, Member, Message, Reply
+from memory.models import (
+    DailyCount,
+    Document,
+    ErasureRequest,
+    Fact,
+    Guild,
+    InstallationState,
+    Member,
+    Message,
+    Reply,
+)
 
 COUNT_LIMIT = 10_000
 """Counts of what piles up stop here; the page then says "more than"."""
@@ -50,7 +60,9 @@ def rail_counts() -> dict[str, int]:
     return {
         "members": Member.objects.filter(withdrawn_at=None).count(),
         "memories": Guild.objects.aggregate(total=Sum("message_count"))["total"] or 0,
+        "facts": _bounded(Fact.objects.filter(state=Fact.State.ACTIVE)),
         "erasures": _running().count(),
+        "documents": Document.objects.count(),
     }
 
 

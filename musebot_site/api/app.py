@@ -14,7 +14,18 @@ from ninja import NinjaAPI, Router, Swagger
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from memory.errors import MusebotError
-from musebot_site.api import asking, erasures, jobs, keys, members, memories, replies
+from musebot_site.api import (
+    asking,
+    blocks,
+    documents,
+    erasures,
+    facts,
+    jobs,
+    keys,
+    members,
+    memories,
+    replies,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +66,7 @@ api = Api(
     urls_namespace="api",
     docs=Swagger(settings={"persistAuthorization": False, "validatorUrl": None}),
 )
-for module in (asking, memories, members, erasures, jobs, replies, keys):
+for module in (asking, documents, memories, members, blocks, facts, erasures, jobs, replies, keys):
     api.add_router("", module.router)
 
 elsewhere = Router()

@@ -10,9 +10,27 @@ from ninja import Router
 from memory import chat, errors, retrieval
 from memory.conf import get_config
 from memory.models import Channel, Guild, Member
-from memory.types import ChannelInfo, GuildInfo, Person, RecalledMemory, RecallQuery, TurnRequest, TurnResult
+from memory.types import (
+    ChannelInfo,
+    Citation,
+    GuildInfo,
+    Person,
+    RecalledMemory,
+    RecallQuery,
+    TurnRequest,
+    TurnResult,
+)
 from musebot_site.api.auth import ASK, READ
-from musebot_site.api.schemas import REFUSALS, AskIn, AskOut, Problem, RecalledOut, RecallIn, RecallOut
+from musebot_site.api.schemas import (
+    REFUSALS,
+    AskIn,
+    AskOut,
+    CitationOut,
+    Problem,
+    RecalledOut,
+    RecallIn,
+    RecallOut,
+)
 
 router = Router(tags=["asking"])
 MAX_TOKENS = 1_000_000
@@ -30,6 +48,7 @@ def ask(request: HttpRequest, body: AskIn) -> AskOut:
             channel=channel,
             operator=True,
             is_group=body.is_group,
+            locale=body.locale,
         )
     )
     if result.kind == "error":
@@ -39,6 +58,8 @@ def ask(request: HttpRequest, body: AskIn) -> AskOut:
         answer=result.answer,
         kind=result.kind,
         model=result.model,
+        facts=list(result.facts),
+        citations=[citation_out(one) for one in result.citations],
         memories=[recalled(memory) for memory in result.recall.memories],
         degraded=result.recall.degraded,
         timings=dict(result.timings),
@@ -109,6 +130,22 @@ def find_person(user_id: int | None) -> Person:
     if member is None:
         return Person(id=user_id or 0, username="somebody" if user_id else "operator")
     return Person(id=member.user_id, username=member.username, display_name=member.display_name)
+
+
+def citation_out(one: Citation) -> CitationOut:
+    return CitationOut(
+        n=one.n,
+        text=one.text,
+        citation=one.citation,
+        source=one.source,
+        section=one.section,
+        score=one.score,
+        scores=dict(one.scores),
+        id=one.id,
+        document_id=one.document_id,
+        index=one.index,
+        cited=one.cited,
+    )
 
 
 def recalled(memory: RecalledMemory) -> RecalledOut:

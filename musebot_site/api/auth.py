@@ -24,4 +24,4 @@ class Key(HttpBearer):
         return access
 
 
-READ, ASK, ERASE, ADMIN = Key("read"), Key("ask"), Key("erase"), Key("admin")
+READ, ASK, WRITE, ERASE, ADMIN = Key("read"), Key("ask"), Key("write"), Key("erase"), Key("admin")

@@ -7,7 +7,8 @@ from typing import Any
 from django.http import HttpRequest, StreamingHttpResponse
 from ninja import Router
 
-from memory import errors, export, selectors
+from memory import errors, export, facts, selectors
+from memory.capture import backfill
 from musebot_site.api.auth import READ
 from musebot_site.api.schemas import REFUSALS, Id, MemberOut, Problem
 
@@ -31,8 +32,26 @@ def get_member(request: HttpRequest, user_id: Id) -> MemberOut:
         paused_at=member.paused_at,
         erasing=member.withdrawn_at is not None,
         last_message_at=member.last_message_at,
-        counts={"memories": member.message_count, "facts": 0, **held},
+        counts={"memories": member.message_count, "facts": len(facts.memory(user_id)), **held},
+        backfill=[_history(one) for one in backfill.member_progress(user_id)],
     )
+
+
+def _history(one: backfill.MemberProgress) -> dict[str, Any]:
+    """How far the reading of their history has got on one server."""
+    scan = one.scan
+    return {
+        "guild_id": str(scan.guild_id) if scan.guild_id else None,
+        "state": scan.state,
+        "stage": scan.stage,
+        "channels_done": scan.channels_done,
+        "channels": scan.channels,
+        "unreadable": scan.unreadable,
+        "scanned": scan.scanned,
+        "stored": one.stored,
+        "rate": round(scan.rate, 1),
+        "seconds_left": scan.seconds_left,
+    }
 
 
 @router.get("members/{user_id}/export", auth=READ, response={200: dict[str, Any], REFUSALS: Problem})

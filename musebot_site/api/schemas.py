@@ -61,6 +61,9 @@ class AskIn(Input):
         None, description="Where the answer is to be shown: only what its readers may see is used."
     )
     is_group: bool = True
+    locale: Annotated[str, Field(max_length=20, pattern="^[A-Za-z0-9_-]*$")] = Field(
+        "", description="Language of who asks (en-US, es-ES): that of the line of sources."
+    )
 
 
 class RecalledOut(Schema):
@@ -78,6 +81,20 @@ class RecalledOut(Schema):
     why_excluded: str = ""
 
 
+class CitationOut(Schema):
+    n: int = Field(description="The number that the answer cites it by.")
+    text: str
+    citation: str
+    source: str
+    section: str
+    score: float
+    scores: dict[str, float]
+    id: str
+    document_id: str
+    index: int
+    cited: bool
+
+
 class AskOut(Schema):
     text: str = Field(description="The answer as it is shown.")
     answer: str = Field(description="What the model said.")
@@ -85,8 +102,8 @@ class AskOut(Schema):
         description="'extractive': put together from memories, since no model is connected."
     )
     model: str
-    citations: list[Any] = []
-    facts: list[Any] = []
+    citations: list[CitationOut] = Field([], description="Passages of documents that were used.")
+    facts: list[str] = Field([], description="Facts about the one who asked that were used.")
     memories: list[RecalledOut]
     degraded: str = Field("", description="Why recall was not complete; empty if it was.")
     timings: dict[str, float]
@@ -154,6 +171,29 @@ class MemberOut(Schema):
     last_message_at: datetime | None
     counts: dict[str, int]
     backfill: Any = None
+
+
+class FactOut(Schema):
+    id: Id
+    text: str
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None
+    source: Literal["auto", "manual"]
+
+
+class FactsOut(Schema):
+    facts: list[FactOut]
+
+
+class FactsIn(Input):
+    facts: Annotated[list[Text], Field(min_length=1, max_length=100)]
+    ttl: str | int | float | None = Field(None, description='"90d", "12h", or milliseconds; the configured one if left out.')
+    source: Literal["auto", "manual"] = "manual"
+
+
+class AddedOut(Schema):
+    added: list[str] = Field(description="Those that were new.")
 
 
 class ErasureIn(Input):

@@ -29,8 +29,14 @@ PAGES = (
     ("Overview", "dashboard:overview", "home", ""),
     ("Memories", "dashboard:memories", "memories", "memories"),
     ("Members", "dashboard:members", "members", "members"),
+    ("Facts", "dashboard:facts", "facts", "facts"),
+    ("Core memory", "dashboard:core-memory", "core", ""),
+    ("Documents", "dashboard:documents", "documents", "documents"),
     ("Playground", "dashboard:playground", "playground", ""),
     ("Replies", "dashboard:replies", "replies", ""),
+    ("Evaluation", "dashboard:evaluation", "evaluation", ""),
+    ("Servers", "dashboard:servers", "server", ""),
+    ("Jobs", "dashboard:jobs", "jobs", ""),
     ("Erasures", "dashboard:erasures", "erase", "erasures"),
 )
 

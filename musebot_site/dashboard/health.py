@@ -11,10 +11,13 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from memory import backends, outbox, selectors
+from memory.capture.importing import imported_files
 from memory.conf import get_config
 from memory.errors import MusebotError
 from memory.models import Message
 from memory.selectors import Figures
+from musebot_site import earlier_memory
+from musebot_site.dashboard import notices
 
 State = Literal["ok", "busy", "attention", "failed", "off"]
 ALIVE = timedelta(seconds=90)
@@ -159,6 +162,7 @@ def steps(figures: Figures, asked: Mapping[str, Part] | None, running: Mapping[s
     chat, embedding = (asked or {}).get("chat"), (asked or {}).get("embedding")
     waiting = "Being asked…"
     return [
+        *_earlier_memories(),
         Step("The database is ready", True, "SQLite with vector and full-text search."),
         Step("You can sign in", True, "An account of your own."),
         Step(
@@ -213,6 +217,21 @@ def steps(figures: Figures, asked: Mapping[str, Part] | None, running: Mapping[s
     ]
 
 
+def _earlier_memories() -> list[Step]:
+    """A memory of the original that was found where ours belongs."""
+    imported = imported_files()
+    return [
+        Step(
+            "The memory of Musebot is taken over",
+            path.name in imported,
+            f"It was found here and set aside, unchanged, as {path.name}. This says what would come in; without --dry-run it does:",
+            optional=True,
+            code=f"python manage.py import_musebot {path} --dry-run",
+        )
+        for path in earlier_memory.found(get_config().database_path)
+    ]
+
+
 def attention(figures: Figures, parts: list[Part]) -> list[tuple[State, str, str, str]]:
     """What somebody has to look at: (state, what, why, where), the worst first."""
     found: list[tuple[State, str, str, str]] = []
@@ -222,7 +241,8 @@ def attention(figures: Figures, parts: list[Part]) -> list[tuple[State, str, str
         )
     for part in parts:
         if part.state == "failed":
-            found.append(("failed", f"{part.name}: {part.word.lower()}", part.detail, ""))
+            where = "/jobs/" if part.name == "Queue" else ""
+            found.append(("failed", f"{part.name}: {part.word.lower()}", part.detail, where))
     if figures.failed:
         href = f"/memories/?embedding={Message.Embedding.FAILED}"
         found.append(
@@ -233,4 +253,4 @@ def attention(figures: Figures, parts: list[Part]) -> list[tuple[State, str, str
                 href,
             )
         )
-    return found
+    return found + notices.embedding_change() + notices.earlier_memories()

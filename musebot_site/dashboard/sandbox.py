@@ -58,7 +58,7 @@ def remember_answer(result: TurnResult, *, question_key: int | None, question_id
     """Stores the answer and ties both to the trace; returns the answer's message id, None if it was not stored."""
     answer_id, answer_key = new_id(), None
     if result.kind == "model":
-        reply = _message(BOT, result.text, answer_id, reply_to=question_id)
+        reply = _message(BOT, result.kept, answer_id, reply_to=question_id)
         answer_key = capture.record_reply(reply, owner_id=USER_ID, source="playground")
     state = "failed" if result.kind == "error" else "done"
     chat.finish(result.trace_id, question_key=question_key, answer_key=answer_key, state=state)

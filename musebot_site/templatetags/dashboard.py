@@ -92,6 +92,16 @@ def milliseconds(value: float | int | None) -> str:
 
 
 @register.filter
+def time_left(seconds: float | None) -> str:
+    """``40 s``, ``12 min``, ``3 h``: as exact as an estimate can be."""
+    if seconds is None:
+        return "–"
+    if seconds < 90:
+        return f"about {max(round(seconds), 1)} s"
+    return f"about {_span(timedelta(seconds=seconds))}"
+
+
+@register.filter
 def score(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
@@ -120,12 +130,15 @@ STORES = {
     "vectors": "Vectors",
     "traces": "Traces of replies",
     "answers_to_others": "Answers to others that leaned on their words",
+    "facts": "Facts",
     "servers": "Names on servers",
     "names": "Names on servers",
     "days": "Days in the statistics",
     "queued": "Work in the queue",
     "conversations": "Private conversations",
     "members": "Consent",
+    "blocks": "Core memory blocks",
+    "archive": "Archival entries",
 }
 
 
@@ -139,3 +152,27 @@ def store(name: str) -> str:
 def other_scores(scores: Mapping[str, float]) -> list[tuple[str, float]]:
     """The parts of a score beside nearness of meaning and of words."""
     return [(name, value) for name, value in scores.items() if name not in {"cosine", "bm25"}]
+
+
+PASSAGE_SCORES = {"cosine": "vector", "vector": "vector", "bm25": "keyword", "keyword": "keyword", "fused": "fused", "coverage": "words"}
+
+
+@register.filter
+def passage_scores(scores: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The parts of a passage's score that people can make something of."""
+    return [(PASSAGE_SCORES[name], value) for name, value in scores.items() if name in PASSAGE_SCORES]
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    return "–" if value is None else f"{value * 100:.0f}%"
+
+
+@register.filter
+def got_worse(count: int) -> str:
+    return f"{count} got worse"
+
+
+@register.filter
+def measure(values: Mapping[str, float], name: str) -> float | None:
+    return values.get(name)

@@ -48,7 +48,7 @@ function help() {
 
 export const typing = (target) => target.matches?.("input:not([type=checkbox]), textarea, select, [contenteditable]");
 
-const pages = { o: "/", m: "/memories/", p: "/playground/", r: "/replies/", e: "/erasures/" };
+const pages = { o: "/", m: "/memories/", p: "/playground/", r: "/replies/", s: "/servers/", w: "/jobs/", e: "/erasures/" };
 let going = 0;
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -84,6 +84,13 @@ document.addEventListener("htmx:configRequest", (event) => {
     if (value === "" && name !== "guild") delete parameters[name];
   }
   if (parameters.mode === "keyword") delete parameters.mode;
+});
+
+// A part that asks for itself again waits while somebody is at it: with a question open, or the keyboard in it.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const { target, requestConfig } = event.detail;
+  const polls = requestConfig.elt === target && !requestConfig.triggeringEvent && target.matches("[hx-trigger^=every]");
+  if (polls && (target.querySelector(".confirm[open]") || target.contains(document.activeElement))) event.preventDefault();
 });
 
 document.addEventListener("htmx:responseError", (event) => {

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page
 
-from memory import chat, consent, erasure
-from memory.models import Message, Reply
+from memory import chat, consent, erasure, outbox
+from memory.capture import backfill
+from memory.models import Guild, Message, OutboxEntry, Reply, Scan, ScanChannel
 from memory.types import ChannelInfo, GuildInfo, Person, TurnRequest
 from tests.factories import person
 
@@ -43,6 +45,21 @@ UNREADABLE = """() => {
 }"""
 
 
+def scan_of(someone: Person, server: Guild) -> Scan:
+    """A history that is being read, one channel of which may not be."""
+    [scan] = backfill.request(user_id=someone.id, guilds=[GuildInfo(server.discord_id, server.name)])
+    Scan.objects.filter(pk=scan.pk).update(state="running", scanned=1200, stored=340, active_seconds=60)
+    for number, state in enumerate(("done", "waiting", "unreadable")):
+        ScanChannel.objects.create(
+            scan=scan, guild=server, channel_id=number, name=state, state=state, due_at=timezone.now()
+        )
+    outbox.enqueue("embed", [row.key for row in Message.objects.all()])
+    OutboxEntry.objects.filter(pk=OutboxEntry.objects.latest("pk").pk).update(
+        state="failed", error="The model refused it.", attempts=5
+    )
+    return scan
+
+
 @pytest.fixture
 def paths(ada: Person) -> list[str]:
     row = Message.objects.select_related("guild").first()
@@ -69,6 +86,13 @@ def paths(ada: Person) -> list[str]:
         "/members/",
         f"/members/{ada.id}/",
         f"/members/{ada.id}/erase/",
+        "/core-memory/",
+        "/core-memory/persona/",
+        "/core-memory/preview/?member=ada",
+        "/servers/",
+        f"/servers/{row.guild.discord_id}/",
+        "/jobs/",
+        f"/jobs/scans/{scan_of(ada, row.guild).pk}/",
         "/erasures/",
         f"/erasures/{done.id}/",
         "/playground/",

@@ -7,6 +7,10 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
 
+from tests.document_files import documents_folder
+
+__all__ = ["documents_folder"]
+
 PASSWORD = "a-long-enough-password"
 
 

@@ -14,7 +14,17 @@ from musebot_site.middleware import POLICY
 
 pytestmark = pytest.mark.django_db
 
-ARGUMENTS = {"key": 1, "user_id": 1, "request_id": uuid.uuid4(), "trace_id": uuid.uuid4()}
+ARGUMENTS = {
+    "guild_id": 1,
+    "scan_id": 1,
+    "document_id": 1,
+    "version_number": 1,
+    "key": 1,
+    "fact_id": 1,
+    "user_id": 1,
+    "request_id": uuid.UUID(int=1),
+    "trace_id": uuid.UUID(int=1),
+}
 OPEN = {"sign-in", "welcome", "theme"}
 
 
@@ -80,8 +90,8 @@ def test_what_is_not_there_says_so(staff):
         "/nothing/",
         "/memories/5/",
         "/members/5/",
-        f"/replies/{uuid.uuid4()}/",
-        f"/erasures/{uuid.uuid4()}/",
+        f"/replies/{uuid.UUID(int=1)}/",
+        f"/erasures/{uuid.UUID(int=1)}/",
     ):
         response = staff.get(path)
         assert response.status_code == 404

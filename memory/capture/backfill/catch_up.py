@@ -54,6 +54,8 @@ def begin_catch_up(guild_ids: Collection[int], *, private: bool = True) -> Scan 
         now = timezone.now()
         scan = Scan.objects.filter(kind=Scan.Kind.CATCH_UP, state__in=UNFINISHED).order_by("id").first()
         if scan is None:
+            # The last one was of use until now; its channels would pile up.
+            Scan.objects.filter(kind=Scan.Kind.CATCH_UP, finished_at__isnull=False).delete()
             scan = Scan.objects.create(
                 kind=Scan.Kind.CATCH_UP, state=Scan.State.LISTING, begins_at=now, due_at=now
             )

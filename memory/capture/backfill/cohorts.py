@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from memory import consent
 from memory.capture.backfill.queue import nudge
-from memory.capture.places import upsert_guild
+from memory.capture.places import upsert_channel, upsert_guild
 from memory.errors import Conflict, NotFound
 from memory.models import Guild, Member, Scan, ScanChannel, ScanMember
-from memory.types import GuildInfo
+from memory.types import ChannelInfo, GuildInfo
 
 COHORT = timedelta(minutes=1)
 AGAIN_AFTER = timedelta(days=1)
@@ -65,15 +65,32 @@ def begin_due() -> int:
     """Begins the scans whose minute is over, one a server at a time; returns how many."""
     count = 0
     with transaction.atomic():
-        for scan in Scan.objects.filter(state=State.GATHERING, begins_at__lte=timezone.now()).order_by("id"):
+        for scan in (
+            Scan.objects.filter(state=State.GATHERING, begins_at__lte=timezone.now())
+            .select_related("guild")
+            .order_by("id")
+        ):
             busy = Scan.objects.filter(guild=scan.guild_id, state__in=[State.LISTING, State.RUNNING])
             if scan.guild_id is not None and busy.exists():
                 # Until then more members may join it.
                 _change(scan, State.GATHERING, begins_at=timezone.now() + timedelta(seconds=5))
                 continue
-            _change(scan, State.LISTING, due_at=timezone.now())
+            if scan.guild is not None and scan.guild.kind == Guild.Kind.DM:
+                _begin_private(scan, scan.guild)
+            else:
+                _change(scan, State.LISTING, due_at=timezone.now())
             count += 1
     return count
+
+
+def _begin_private(scan: Scan, guild: Guild) -> None:
+    """A private conversation is one channel, and there is nothing to list."""
+    info = ChannelInfo(id=guild.discord_id, kind="dm")
+    upsert_channel(guild, info)
+    ScanChannel.objects.get_or_create(
+        scan=scan, channel_id=info.id, defaults={"guild": guild, "due_at": timezone.now()}
+    )
+    _change(scan, State.RUNNING)
 
 
 def pause(scan_id: int) -> Scan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Min
@@ -51,7 +51,7 @@ def rest(entry: OutboxEntry, *, least: float = 0.0) -> None:
         outbox.hold([entry], seconds)
 
 
-def _next_due() -> object:
+def _next_due() -> datetime | None:
     """When something is to be done next; None if no scan is open."""
     now = timezone.now()
     moments = []

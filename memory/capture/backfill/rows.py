@@ -136,11 +136,10 @@ class PageRows:
                 ],
                 ignore_conflicts=True,
             )
-        waiting = HeldReply.objects.filter(
-            channel=self.row, trigger_seen=False, trigger_id__in=self.page.seen
-        )
+        waiting = HeldReply.objects.filter(channel=self.row, trigger_seen=False)
         if not waiting.exists():
             return
+        waiting = waiting.filter(trigger_id__in=self.page.seen)
         of_members = [item.message.id for item in items if not item.message.author.is_bot]
         waiting.filter(trigger_id__in=of_members).update(trigger_seen=True)
         self.found.skipped["no_trigger"] += waiting.delete()[0]

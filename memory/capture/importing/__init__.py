@@ -2,14 +2,19 @@
 
 from memory.capture.importing.files import ExportFile, open_export
 from memory.capture.importing.ids import channel_key, user_key
+from memory.capture.importing.musebot import import_musebot, imported_files
+from memory.capture.importing.musebot_report import MusebotReport
 from memory.capture.importing.service import REASONS, ImportReport, import_messages
 
 __all__ = [
     "REASONS",
     "ExportFile",
     "ImportReport",
+    "MusebotReport",
     "channel_key",
     "import_messages",
+    "import_musebot",
+    "imported_files",
     "open_export",
     "user_key",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -92,6 +93,10 @@ class Command(MemoryCommand):
             "error": f"failed: {result.error}",
         }
         out(f"Trace {result.trace_id}, {how[result.kind]}, {milliseconds(result.timings)}")
+        if result.citations:
+            out(f"Passages of documents ({len(result.citations)}):")
+            for one in result.citations:
+                out(f"  [{one.n}] {one.score:.3f}  {one.citation}{' (cited)' if one.cited else ''}")
         recall = result.recall
         if recall.degraded:
             out(f"Recall was not complete: {recall.degraded}")
@@ -111,8 +116,9 @@ def _as_json(result: TurnResult) -> dict[str, Any]:
         "kind": result.kind,
         "model": result.model,
         "error": result.error,
-        "citations": [],
-        "facts": [],
+        "citations": [asdict(one) for one in result.citations],
+        "passages_left_out": [asdict(one) for one in result.passages_left_out],
+        "facts": list(result.facts),
         "memories": [memory_json(memory) for memory in result.recall.memories],
         "left_out": [memory_json(memory) for memory in result.recall.left_out],
         "degraded": result.recall.degraded,

@@ -48,7 +48,7 @@ def index(request: Request) -> HttpResponse:
         "suggestions": turns.suggestions(setup),
         "memory_off": not get_config().memory_enabled,
         "no_model": not turns.has_model(),
-        **(_trace(turn.result) if turn and turn.result else {}),
+        **(_trace(turn.result, turn) if turn and turn.result else {}),
     }
     return page(request, "playground/index.html", context, status=422 if form.errors else 200)
 
@@ -68,16 +68,16 @@ def stream(request: Request) -> HttpResponseBase:
     turn = Turn(setup, form.cleaned_data["question"], form.cleaned_data["history"])
     # Proxies and middleware must neither hold back nor change the pieces.
     headers = {"X-Accel-Buffering": "no", "Content-Encoding": "identity"}
-    return StreamingHttpResponse(_lines(turn), content_type="application/x-ndjson", headers=headers)
+    return StreamingHttpResponse(_lines(turn, request), content_type="application/x-ndjson", headers=headers)
 
 
-def _lines(turn: Turn) -> Iterator[str]:
+def _lines(turn: Turn, request: Request) -> Iterator[str]:
     try:
         for event in turn.events():
             if isinstance(event, TurnDelta):
                 yield json.dumps({"delta": event.text}) + "\n"
             else:
-                html = render_to_string("playground/_trace.html", _trace(event))
+                html = render_to_string("playground/_trace.html", _trace(event, turn), request=request)
                 result = {
                     "text": event.text,
                     "kind": event.kind,
@@ -107,8 +107,10 @@ def _values(request: Request) -> QueryDict | None:
     return values
 
 
-def _trace(result: TurnResult) -> dict[str, Any]:
+def _trace(result: TurnResult, turn: Turn) -> dict[str, Any]:
     return {
+        "question": turn.question,
+        "guild_id": None if turn.setup.is_sandbox else turn.setup.guild.id,
         "result": result,
         "timeline": pictures.timeline(result.timings),
         "tokens": sum(memory.tokens for memory in result.recall.memories),

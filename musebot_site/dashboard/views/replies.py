@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from memory import selectors
+from memory.chat.cited import passages_of
 from memory.models import ReplyMemory
 from memory.types import RecalledMemory
 from musebot_site.dashboard import pictures
@@ -42,6 +43,8 @@ def detail(request: Request, trace_id: uuid.UUID) -> HttpResponse:
         "asker": selectors.member(row.asker_id) if row.asker_id is not None else None,
         "injected": [_recalled(entry) for entry in considered if entry.injected],
         "left_out": [_recalled(entry) for entry in considered if not entry.injected],
+        "facts": selectors.reply_facts(trace_id),
+        "passages": passages_of(row),
         "timeline": pictures.timeline(row.timings),
     }
     return page(request, "replies/detail.html", context)

@@ -60,6 +60,8 @@ class Command(BaseCommand):
             call_command("migrate", interactive=False, verbosity=0)
 
     def _greet(self, host: str, port: int) -> None:
+        from memory.capture.importing import imported_files
+        from musebot_site import earlier_memory
         from musebot_site.dashboard import first_sign_in
 
         shown = "localhost" if host in {"0.0.0.0", "::", "127.0.0.1", "::1", ""} else host
@@ -71,6 +73,9 @@ class Command(BaseCommand):
             self._say(
                 "To open it from other machines, name the address they use in DJANGO_ALLOWED_HOSTS (now only this one)."
             )
+        for path in earlier_memory.found(settings.MUSEBOT.database_path):
+            if path.name not in imported_files():
+                self._say(earlier_memory.message(path))
         self._say("Ctrl-C ends it.")
 
     def _has_bot(self, unwanted: bool) -> bool:

@@ -1,0 +1,327 @@
+"""Documents: upload, replace, look after, delete; and what retrieval finds in them."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import IO, Annotated, Any, cast
+
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, QueryDict
+from django.http.multipartparser import MultiPartParser, MultiPartParserError
+from django.utils.datastructures import MultiValueDict
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+from pydantic import ValidationError as FormError
+
+from memory import errors, selectors
+from memory.models import Document, DocumentVersion
+from memory.rag import documents, files
+from memory.rag.options import Filters, Hit
+from memory.rag.retriever import DocumentRetriever
+from musebot_site.api.asking import find_scope
+from musebot_site.api.auth import READ, WRITE
+from musebot_site.api.schemas import REFUSALS, Cursor, Id, Input, Problem, RemovedOut, Text
+
+router = Router(tags=["documents"])
+UPLOAD = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {
+                        "file": {"type": "array", "items": {"type": "string", "format": "binary"}},
+                        "guild_id": {"type": "array", "items": {"type": "string"}},
+                        "same": {"type": "string", "enum": ["replace", "keep"], "default": "replace"},
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+class VersionOut(Schema):
+    number: int
+    state: str = Field(description="queued, parse, chunk, embed, ready, failed or cancelled.")
+    error: str = Field(description="Stable code; empty if nothing is wrong.")
+    reason: str = Field(description="Stable word for the cause.")
+    message: str
+    warnings: list[str]
+    kind: str
+    bytes: int
+    sha256: str
+    chunks_total: int
+    chunks_done: int
+    chunks_embedded: int = Field(description="Passages whose text had not been embedded before.")
+    created_at: datetime
+    ready_at: datetime | None
+
+
+class DocumentOut(Schema):
+    id: Id
+    name: str
+    source: str
+    everywhere: bool
+    guild_ids: list[Id]
+    enabled: bool
+    origin: str
+    state: str = Field(description="Of its newest version.")
+    progress: dict[str, Any] = Field(description="Stage, done and total of its newest version.")
+    active_version: int | None = Field(description="The version that answers.")
+    versions: list[VersionOut]
+    created_at: datetime
+    updated_at: datetime
+
+
+class DocumentsOut(Schema):
+    results: list[DocumentOut]
+    next_cursor: str | None
+
+
+class UploadedOut(Schema):
+    results: list[DocumentOut]
+
+
+class Change(Input):
+    """What is given is changed."""
+
+    enabled: bool | None = None
+    everywhere: bool | None = None
+    guild_ids: list[Id] | None = None
+    version: int | None = Field(None, description="Number of the version to go back to.")
+    retry: bool = False
+    cancel: bool = False
+
+
+class ListFilters(Schema):
+    guild_id: Id | None = None
+    q: Annotated[str, Field(max_length=200)] = ""
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    cursor: Cursor | None = None
+
+
+class RetrieveIn(Input):
+    query: Text
+    guild_id: Id | None = Field(
+        None, description="Server that asks. Without it only what answers everywhere."
+    )
+    top_k: int | None = Field(None, ge=1, le=100)
+    min_score: float | None = Field(None, ge=-1, le=1)
+
+
+class HitOut(Schema):
+    text: str
+    score: float
+    scores: dict[str, float]
+    source: str
+    section: str
+    citation: str
+    id: str
+    document_id: str
+    index: int
+
+
+class LeftOutOut(HitOut):
+    why_excluded: str
+
+
+class RetrieveOut(Schema):
+    results: list[HitOut]
+    left_out: list[LeftOutOut]
+    degraded: str = Field("", description="no_vectors: found by words alone.")
+    timings: dict[str, float]
+
+
+@router.post("retrieve", auth=READ, response={200: RetrieveOut, REFUSALS: Problem})
+def retrieve(request: HttpRequest, body: RetrieveIn) -> RetrieveOut:
+    """Passages of documents that may answer, best first."""
+    find_scope(body.guild_id, None)
+    found = DocumentRetriever().search(
+        body.query, body.top_k, body.min_score, filters=Filters(guild_id=body.guild_id)
+    )
+    return RetrieveOut(
+        results=[HitOut(**hit.to_json()) for hit in found.hits],
+        left_out=[_left_out(hit) for hit in found.left_out],
+        degraded=found.degraded,
+        timings=dict(found.timings),
+    )
+
+
+def _left_out(hit: Hit) -> LeftOutOut:
+    return LeftOutOut(**hit.to_json(), why_excluded=hit.why_excluded)
+
+
+@router.get("documents", auth=READ, response={200: DocumentsOut, REFUSALS: Problem})
+def list_documents(request: HttpRequest, filters: Query[ListFilters]) -> DocumentsOut:
+    """Changed last first. `next_cursor` is null on the last page."""
+    page = selectors.documents(
+        selectors.DocumentFilters(text=filters.q, guild_id=filters.guild_id),
+        limit=filters.limit,
+        cursor=filters.cursor or None,
+    )
+    return DocumentsOut(results=[document_out(row) for row in page.rows], next_cursor=page.next_cursor)
+
+
+@router.post(
+    "documents", auth=WRITE, response={202: UploadedOut, REFUSALS | {413, 415}: Problem}, openapi_extra=UPLOAD
+)
+def upload_documents(request: HttpRequest) -> Status[UploadedOut]:
+    """Takes files in (multipart, field `file`, several are fine). They are read in the background: `GET` tells the progress.
+
+    A document of the same name and scope is replaced once the new version is ready, unless `same` is `keep`.
+    """
+    given = _files(request.FILES)
+    values = request.POST
+    guild_ids, same = _guild_ids(values), documents.require_mode(values.get("same") or "replace")
+    # All names and sizes are checked before the first is taken in.
+    for file in given:
+        files.safe_name(file.name or "")
+    taken = [
+        documents.upload(
+            name=file.name or "", data=file.read(), guild_ids=guild_ids, same=same, origin=Document.Origin.API
+        )
+        for file in given
+    ]
+    return Status(202, UploadedOut(results=[_out(version.document_id) for version in taken]))
+
+
+@router.get("documents/{document_id}", auth=READ, response={200: DocumentOut, REFUSALS: Problem})
+def get_document(request: HttpRequest, document_id: Id) -> DocumentOut:
+    """One document with its versions, its state and its progress."""
+    return _out(document_id)
+
+
+@router.put(
+    "documents/{document_id}",
+    auth=WRITE,
+    response={200: DocumentOut, 202: DocumentOut, REFUSALS | {413, 415}: Problem},
+    openapi_extra=UPLOAD,
+)
+def change_document(request: HttpRequest, document_id: Id) -> Status[DocumentOut]:
+    """A new version of it (multipart, field `file`), or changes as JSON: `enabled`, `everywhere`, `guild_ids`, `version`
+    (goes back to that one), `retry`, `cancel`."""
+    documents.get(document_id)
+    if (request.content_type or "").startswith("multipart/"):
+        _, given = _multipart(request)
+        file = _files(given)[0]
+        documents.replace(document_id, name=file.name or "", data=file.read())
+        return Status(202, _out(document_id))
+    _apply(document_id, _change(request))
+    return Status(200, _out(document_id))
+
+
+@router.delete("documents/{document_id}", auth=WRITE, response={200: RemovedOut, REFUSALS: Problem})
+def delete_document(request: HttpRequest, document_id: Id) -> RemovedOut:
+    """Deletes it with its versions, passages, words, vectors and files; `removed` counts passages."""
+    return RemovedOut(removed=documents.delete(document_id))
+
+
+def _files(given: MultiValueDict[str, UploadedFile]) -> list[UploadedFile]:
+    found = [file for name in given for file in given.getlist(name)]
+    if not found:
+        raise errors.InvalidInput("Send the file as multipart/form-data in the field file.", field="file")
+    return found
+
+
+def _multipart(request: HttpRequest) -> tuple[QueryDict, MultiValueDict[str, UploadedFile]]:
+    """Django reads forms of POST only."""
+    try:
+        values, given = MultiPartParser(
+            request.META, cast(IO[bytes], request), request.upload_handlers, request.encoding
+        ).parse()
+    except MultiPartParserError as error:
+        raise errors.InvalidInput("The form cannot be read.", field="file") from error
+    return values, given
+
+
+def _guild_ids(values: QueryDict) -> list[int] | None:
+    found = [part for value in values.getlist("guild_id") for part in value.split(",") if part.strip()]
+    if not all(
+        part.strip().isascii() and part.strip().isdecimal() and len(part.strip()) < 20 for part in found
+    ):
+        raise errors.InvalidInput("guild_id: an id is a string of up to 19 digits", field="guild_id")
+    return [int(part) for part in found] or None
+
+
+def _change(request: HttpRequest) -> Change:
+    try:
+        return Change.model_validate(json.loads(request.body or b"{}"))
+    except FormError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise errors.InvalidInput(f"{field}: {first['msg']}", field=field) from error
+    except ValueError as error:
+        raise errors.InvalidInput("The body is neither JSON nor multipart/form-data.") from error
+
+
+def _apply(document_id: int, change: Change) -> None:
+    if change.everywhere and change.guild_ids:
+        raise errors.InvalidInput(
+            "A document answers everywhere or on servers; send one of the two.", field="guild_ids"
+        )
+    if change.everywhere is False and not change.guild_ids:
+        raise errors.InvalidInput("Name the servers that it answers on in guild_ids.", field="guild_ids")
+    if change.cancel:
+        documents.cancel(document_id)
+    if change.everywhere or change.guild_ids is not None:
+        documents.set_scope(document_id, guild_ids=None if change.everywhere else change.guild_ids)
+    if change.enabled is not None:
+        documents.set_enabled(document_id, enabled=change.enabled)
+    if change.version is not None:
+        documents.roll_back(document_id, number=change.version)
+    if change.retry:
+        documents.retry(document_id)
+
+
+def _out(document_id: int) -> DocumentOut:
+    row = selectors.document(document_id)
+    if row is None:
+        raise errors.NotFound("There is no such document.")
+    return document_out(row)
+
+
+def document_out(row: Document) -> DocumentOut:
+    versions: list[DocumentVersion] = row.all_versions  # type: ignore[attr-defined]
+    newest = versions[0] if versions else None
+    return DocumentOut(
+        id=row.pk,
+        name=row.name,
+        source=newest.source if newest else row.name,
+        everywhere=row.everywhere,
+        guild_ids=[guild.discord_id for guild in row.guilds.all()],
+        enabled=row.enabled,
+        origin=row.origin,
+        state=newest.state if newest else "",
+        progress={
+            "stage": newest.state if newest else "",
+            "done": newest.chunks_done if newest else 0,
+            "total": newest.chunks_total if newest else 0,
+        },
+        active_version=row.active.number if row.active else None,
+        versions=[_version_out(version) for version in versions],
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
+
+
+def _version_out(version: DocumentVersion) -> VersionOut:
+    return VersionOut(
+        number=version.number,
+        state=version.state,
+        error=version.error_code,
+        reason=version.reason,
+        message=version.error,
+        warnings=version.warnings,
+        kind=version.kind,
+        bytes=version.size,
+        sha256=version.digest,
+        chunks_total=version.chunks_total,
+        chunks_done=version.chunks_done,
+        chunks_embedded=version.chunks_embedded,
+        created_at=version.created_at,
+        ready_at=version.ready_at,
+    )

@@ -1,0 +1,170 @@
+"""What is done to documents: upload, decide about same names, scope, switch, roll back, retry, cancel, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.core import signing
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpResponse
+from django.http.response import HttpResponseRedirectBase
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memory import selectors
+from memory.conf import get_config
+from memory.errors import MusebotError
+from memory.rag import documents, files
+from musebot_site.dashboard.document_forms import ScopeForm, staged, unstaged
+from musebot_site.dashboard.forms import TypedConfirmation
+from musebot_site.dashboard.http import Request, page
+
+MOST_FILES = 100
+
+
+@require_POST
+def upload(request: Request) -> HttpResponse:
+    """Takes files in; those whose name is taken are asked about on a page of their own."""
+    given = request.FILES.getlist("file")[:MOST_FILES]
+    form = ScopeForm(request.POST, guilds=selectors.guilds())
+    if not given or not form.is_valid():
+        reason = "Choose a file first." if not given else next(iter(form.errors.values()))[0]
+        messages.error(request, str(reason))
+        return redirect("dashboard:documents")
+    guild_ids = form.guild_ids()
+    taken, questions = 0, []
+    for file in given:
+        try:
+            if question := _same_name(file, guild_ids):
+                questions.append(question)
+                continue
+            documents.upload(name=file.name or "", data=_read(file), guild_ids=guild_ids)
+            taken += 1
+        except MusebotError as error:
+            messages.error(request, f"{_shown(file)}: {error.message}")
+    if taken:
+        noun = "document" if taken == 1 else "documents"
+        messages.success(
+            request, f"{taken} {noun} taken in. What is in them is found as soon as they are ready."
+        )
+    if questions:
+        return page(request, "documents/same.html", {"questions": questions})
+    return redirect("dashboard:documents")
+
+
+def _same_name(file: UploadedFile, guild_ids: list[int] | None) -> dict[str, Any] | None:
+    """The question about a file whose name is taken; the file waits meanwhile."""
+    existing = documents.find_same(file.name or "", guild_ids)
+    if existing is None:
+        return None
+    data = _read(file)
+    if len(data) > get_config().rag.max_file_bytes:
+        return None  # refused with its reason where it is taken in
+    token = staged(files.keep(data), file.name or "", guild_ids)
+    return {"name": existing.name, "document": existing, "token": token, "size": len(data)}
+
+
+def _read(file: UploadedFile) -> bytes:
+    """One byte more than is allowed is enough to refuse it."""
+    data: bytes = file.read(get_config().rag.max_file_bytes + 1)
+    return data
+
+
+def _shown(file: UploadedFile) -> str:
+    try:
+        return files.safe_name(file.name or "")
+    except MusebotError:
+        return "A file"
+
+
+@require_POST
+def decide(request: Request) -> HttpResponse:
+    """Replace or keep both, for each file that waits."""
+    done = 0
+    for token in request.POST.getlist("token")[:MOST_FILES]:
+        try:
+            stored_name, name, guild_ids = unstaged(token)
+            choice = request.POST.get(f"same-{token}", request.POST.get("same", ""))
+            if choice != "skip":
+                documents.upload(
+                    name=name,
+                    data=files.read(stored_name),
+                    guild_ids=guild_ids,
+                    same=documents.require_mode(choice),
+                )
+                done += 1
+            files.remove(stored_name)
+        except signing.BadSignature:
+            messages.error(request, "It took too long to decide; upload the file again.")
+        except MusebotError as error:
+            messages.error(request, error.message)
+    if done:
+        messages.success(request, f"{done} {'document' if done == 1 else 'documents'} taken in.")
+    return redirect("dashboard:documents")
+
+
+@require_POST
+def new_version(request: Request, document_id: int) -> HttpResponse:
+    given: Sequence[UploadedFile] = request.FILES.getlist("file")
+    if not given:
+        messages.error(request, "Choose a file first.")
+    else:
+        documents.replace(document_id, name=given[0].name or "", data=_read(given[0]))
+        messages.success(request, "Taken in. The version before it answers until this one is ready.")
+    return _to(document_id)
+
+
+@require_POST
+def change(request: Request, document_id: int) -> HttpResponse:
+    """One of the buttons of a document's page."""
+    action = request.POST.get("action", "")
+    if action == "enable":
+        documents.set_enabled(document_id, enabled=True)
+        messages.success(request, "It answers again.")
+    elif action == "disable":
+        documents.set_enabled(document_id, enabled=False)
+        messages.success(request, "It is kept, and answers nothing until you switch it on.")
+    elif action == "retry":
+        documents.retry(document_id)
+    elif action == "cancel":
+        documents.cancel(document_id)
+        messages.success(request, "Cancelled.")
+    elif action == "scope":
+        _set_scope(request, document_id)
+    elif action == "roll-back":
+        version = documents.roll_back(document_id, number=int(request.POST.get("version", "0") or 0))
+        messages.success(request, f"Version {version.number} answers now.")
+    return _to(document_id)
+
+
+def _set_scope(request: Request, document_id: int) -> None:
+    form = ScopeForm(request.POST, guilds=selectors.guilds())
+    if form.is_valid():
+        documents.set_scope(document_id, guild_ids=form.guild_ids())
+        messages.success(request, "Changed where it answers.")
+    else:
+        messages.error(request, str(next(iter(form.errors.values()))[0]))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: Request, document_id: int) -> HttpResponse:
+    """Asks first, with what goes."""
+    row = documents.get(document_id)
+    form = TypedConfirmation(request.POST if request.method == "POST" else None, accepted=[row.name])
+    if request.method == "POST" and form.is_valid():
+        gone = documents.delete(document_id)
+        messages.success(request, f"Deleted {row.name} with {gone:,} passages.")
+        return redirect("dashboard:documents")
+    full = selectors.document(document_id)
+    context = {
+        "row": full,
+        "passages": sum(version.chunks_total for version in full.all_versions) if full else 0,  # type: ignore[attr-defined]
+        "form": form,
+    }
+    return page(request, "documents/delete.html", context, status=422 if form.errors else 200)
+
+
+def _to(document_id: int) -> HttpResponseRedirectBase:
+    return redirect("dashboard:document", document_id=document_id)

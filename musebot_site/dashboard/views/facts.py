@@ -1,0 +1,98 @@
+"""Facts: browse by state, filter, and one of them in a drawer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse, QueryDict
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from memory import selectors
+from memory.conf import get_config
+from memory.facts import REASONS, purge_expired
+from memory.models import Fact
+from musebot_site.dashboard.fact_forms import FactFilterForm, FactForm
+from musebot_site.dashboard.http import Request, page, scope
+
+PAGE_SIZE = 50
+TAB_NAMES = {
+    "active": "Active",
+    "contradictions": "Contradictions",
+    "quarantined": "Quarantined",
+    "superseded": "Superseded",
+    "expired": "Expired",
+}
+
+
+@require_safe
+def index(request: Request) -> HttpResponse:
+    return page(request, "facts/index.html", listing(request), parts={"results": "facts/_results.html"})
+
+
+@require_safe
+def detail(request: Request, fact_id: int) -> HttpResponse:
+    """The drawer alone for htmx; otherwise the list, as its filters in the address have it, with the drawer open."""
+    row = selectors.fact(fact_id)
+    if row is None:
+        raise Http404
+    context: dict[str, Any] = {
+        "fact": row,
+        "reason": REASONS.get(row.reason, row.reason),
+        "versions": selectors.fact_versions(fact_id),
+        "uses": selectors.fact_uses(fact_id),
+        "limit": get_config().facts.max_fact_length,
+        "filter_query": query_of(request),
+    }
+    if not request.htmx or request.htmx.history_restore_request:
+        context = {**listing(request), **context}
+    return page(request, "facts/index.html", context, parts={"drawer": "facts/_detail.html"})
+
+
+def listing(request: Request) -> dict[str, Any]:
+    """What the list needs. What has expired is emptied before it is shown."""
+    purge_expired()
+    form, guild_id = FactFilterForm(request.GET), scope(request)
+    valid = form.is_valid()
+    filters = form.filters(guild_id) if valid else None
+    found = (
+        selectors.facts(filters, limit=PAGE_SIZE, cursor=request.GET.get("cursor") or None)
+        if filters
+        else None
+    )
+    counts = selectors.fact_counts(filters) if filters else {}
+    tab = filters.tab if filters else "active"
+    filtered = [name for name in ("q", "member", "source") if request.GET.get(name)]
+    settings = get_config().facts
+    return {
+        "form": form,
+        "new": FactForm(initial={"member": request.GET.get("member", "")}),
+        "found": found,
+        "rows": [(row, REASONS.get(row.reason, row.reason)) for row in found.rows] if found else [],
+        "tab": tab,
+        "tabs": [
+            (name, title, _with_tab(request, name), counts.get(name)) for name, title in TAB_NAMES.items()
+        ],
+        "filtered": filtered,
+        "filter_query": query_of(request),
+        "nothing_yet": valid and not filtered and not any(counts.values()),
+        "names": selectors.member_suggestions(guild_id, limit=50),
+        "settings": settings,
+        "list_url": reverse("dashboard:facts"),
+        "may_merge": tab == "active",
+        "State": Fact.State,
+    }
+
+
+def query_of(request: Request) -> str:
+    """The filters in the address, for forms that come back to them."""
+    query = request.GET.copy()
+    query.pop("cursor", None)
+    return query.urlencode()
+
+
+def _with_tab(request: Request, tab: str) -> str:
+    query: QueryDict = request.GET.copy()
+    query.pop("cursor", None)
+    query["tab"] = tab
+    return f"{reverse('dashboard:facts')}?{query.urlencode()}"
