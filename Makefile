@@ -34,7 +34,7 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	@touch $@
 
 test: install-dev ## the whole test suite
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: install-dev ## lint, format, types, layers, migrations and documentation in step
 	$(PY) -m ruff check .

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import json5
-from pydantic import ValidationError
+from pydantic import SecretBytes, ValidationError
 
 from memory.conf import (
     ChatConfig,
@@ -52,7 +52,7 @@ def load_config(environ: Mapping[str, str] | None = None, project: Path = PROJEC
             database_path=home / "workflows" / bot_id / "txt2txt" / "memory.db",
             database_url=env.get("DATABASE_URL", ""),
             broker_url=env.get("CELERY_BROKER_URL", ""),
-            privacy_key=kept_secret(home, "privacy_key").encode(),
+            privacy_key=SecretBytes(kept_secret(home, "privacy_key").encode()),
             discord=_discord(env, bot, sources),
             chat=_chat(env, bot, sources),
             memory=_memory(env, bot, sources),
@@ -291,4 +291,4 @@ def _percentage(value: Any) -> int:
 def _positive(key: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ConfigurationError(f"{key} is {value!r}; it has to be a whole number of at least 1.")
-    return value
+    return int(value)

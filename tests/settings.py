@@ -1,9 +1,14 @@
 """Settings of the test suite: a folder of its own, the hashing embedder, tasks that run where they are called."""
 
+import atexit
 import os
+import shutil
 import tempfile
 
-os.environ.setdefault("MUSEBOT_HOME", tempfile.mkdtemp(prefix="musebot-tests-"))
+# Processes of pytest-xdist inherit the environment of the first one; each needs a folder of its own all the same.
+if "MUSEBOT_HOME" not in os.environ or "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ["MUSEBOT_HOME"] = tempfile.mkdtemp(prefix="musebot-tests-")
+    atexit.register(shutil.rmtree, os.environ["MUSEBOT_HOME"], ignore_errors=True)
 os.environ["MUSEBOT_CONFIG"] = ""
 os.environ.setdefault("MUSEBOT_EMBEDDING_MODEL", "hash")
 for name in ("DISCORD_TOKEN", "DISCORD_API_BASE", "OLLAMA_HOSTS", "MUSEBOT_CHAT_MODEL", "DATABASE_URL", "CELERY_BROKER_URL"):
