@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -28,26 +29,34 @@ class ChannelReading:
         if work.replies_only:
             return await self._replies(work, wakes)
         if work.window and work.cursor is not None:
-            page = await self._page(work, before=work.cursor + 1)
+            fetched_at, payloads = await self._fetch(work, before=work.cursor + 1)
+            page = page_of(work, payloads, self.reader, fetched_at)
             if not await self._may_compare(work, page) or not await self.db(
                 backfill.commit_window, work, page
             ):
                 return None
             work = replace(work, window=False)
+        query: dict[str, int] = {}
         if work.catch_up:
-            page = await self._page(work, after=work.cursor or 0)
-        elif work.cursor is None:
-            page = await self._page(work)
-        else:
-            page = await self._page(work, before=work.cursor)
-        following: ChannelWork | None = await self.db(backfill.commit_page, work, page, wakes=wakes)
+            query["after"] = work.cursor or 0
+        elif work.cursor is not None:
+            query["before"] = work.cursor
+        fetched_at, payloads = await self._fetch(work, **query)
+
+        def commit() -> ChannelWork | None:
+            # Read where it is stored, so that the event loop has nothing to do but to wait for answers.
+            return backfill.commit_page(work, page_of(work, payloads, self.reader, fetched_at), wakes=wakes)
+
+        following: ChannelWork | None = await self.db(commit)
         return following
 
-    async def _page(self, work: ChannelWork, **query: int) -> Page:
+    async def _fetch(self, work: ChannelWork, **query: int) -> tuple[datetime, list[dict[str, Any]]]:
+        """When a page was asked for, and what it holds."""
         fetched_at = timezone.now()
         path = f"/channels/{work.channel.id}/messages"
-        payloads = await self.rest.get(path, bucket=f"messages:{work.channel.id}", limit=PAGE, **query)
-        return page_of(work, payloads, self.reader, fetched_at)
+        return fetched_at, await self.rest.get(
+            path, bucket=f"messages:{work.channel.id}", limit=PAGE, **query
+        )
 
     async def _may_compare(self, work: ChannelWork, page: Page) -> bool:
         """Whether what is not on the page is gone. An empty page is also what Discord answers where the bot may not read."""

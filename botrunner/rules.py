@@ -25,6 +25,7 @@ def turn_request(message: discord.Message, bot: discord.ClientUser) -> TurnReque
         channel=value.channel,
         message_id=value.id,
         is_group=message.guild is not None,
+        locale=str(message.guild.preferred_locale) if message.guild is not None else "",
     )
 
 

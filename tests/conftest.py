@@ -16,8 +16,11 @@ def _sound_indexes(request: pytest.FixtureRequest) -> None:
 
     with connection.cursor() as cursor:
         cursor.execute("INSERT INTO memory_message_fts(memory_message_fts) VALUES ('rebuild')")
+        cursor.execute("INSERT INTO memory_chunk_fts(memory_chunk_fts) VALUES ('rebuild')")
+        cursor.execute("INSERT INTO memory_archival_fts(memory_archival_fts) VALUES ('rebuild')")
         cursor.execute(
-            "SELECT name FROM sqlite_master WHERE name LIKE 'memory_vectors_%' AND sql LIKE 'CREATE VIRTUAL%'"
+            "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL%' AND "
+            "(name LIKE 'memory_vectors_%' OR name LIKE 'memory_archival_vectors_%' OR name LIKE 'memory_chunk_vectors_%')"
         )
         for (name,) in cursor.fetchall():
             cursor.execute(f"DROP TABLE {name}")

@@ -97,7 +97,7 @@ class ChatCog(commands.Cog):
             parts = await writer.finish(shown_text(result))
             if result is not None and result.kind != "error":
                 state = "done"
-                answer_key = await self._keep(message, parts, result.text)
+                answer_key = await self._keep(message, parts, result.kept)
         except ReplyGone:
             state = "done"  # somebody removed the answer, or the bot may not write there: there is nothing to repeat
         except (discord.HTTPException, *LOST) as error:

@@ -60,6 +60,7 @@ class History:
         self.channels = list(self.guild["channels"].values())
         self.expected: dict[int, int] = {}
         """By message, the member it belongs to."""
+        self.pages = 0
         places = self.channels + self._threads(size.threads)
         weights = [4.0] * size.channels + [1.0] * size.threads
         for place, weight in zip(places, weights, strict=True):
@@ -79,6 +80,7 @@ class History:
         return made
 
     def _fill(self, place: str, count: int) -> None:
+        self.pages += count // 100 + 1
         start = time.time() - 90 * 86_400
         for begin in range(0, count, 1_000):
             said = [self._one(number) for number in range(min(1_000, count - begin))]
@@ -120,10 +122,9 @@ def test_killed_again_and_again(realistic: DiscordSim, install: Callable[..., St
     stack.start_worker()
     begun = time.monotonic()
     memory: list[float] = []
-    pages = SIZE.messages / 100 + SIZE.channels + SIZE.threads
     for kill in range(SIZE.kills):
         # Somewhere within this part of the pages, and at any point of a page.
-        goal = pages * (kill + history.chance.random()) / (SIZE.kills + 1)
+        goal = history.pages * (kill + history.chance.random()) / (SIZE.kills + 1)
         stack.wait(
             lambda goal=goal: pages_read(stack) >= goal, what=f"{goal:.0f} pages", seconds=SIZE.seconds
         )

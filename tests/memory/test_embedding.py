@@ -250,24 +250,6 @@ def test_a_lease_that_was_lost_writes_nothing_twice(embedder):
     assert vector_index(embedding.active_space()).count() == 1
 
 
-def test_a_changed_model_embeds_everything_anew_and_drops_the_old_vectors():
-    ada = opted_in("ada")
-    keys = [say(ada, f"message {n}") for n in range(5)]
-    with backends.override(embedder=Embedder(poison="message 3")):
-        work()
-        old = embedding.active_space()
-    assert message(keys[3]).embedding == "failed"
-    with backends.override(embedder=Embedder(digest="2", dimension=64)):
-        new = embedding.active_space()
-        assert new != old and new.dimension == 64
-        work("respace")
-        work()
-        assert not Message.objects.exclude(embedding="done", space=new).exists()
-        assert vector_index(new).count() == 5
-    assert list(EmbeddingSpace.objects.values_list("id", "state")) == [(new.id, "active")]
-    assert vector_index(old).table not in connection.introspection.table_names()
-
-
 def test_messages_without_text_can_be_repaired_later(embedder):
     key = say(opted_in("ada"), "hello")
     Message.objects.update(text="")

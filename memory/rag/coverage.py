@@ -1,0 +1,152 @@
+"""How much of a question's words a text has: as written, misspelt or inflected, and by meaning (also across languages)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+
+from memory.index.terms import CJK, tokens
+from memory.rag.loaders.clean import folded
+from memory.rag.stopwords import ALL
+
+Vectors = npt.NDArray[np.float32]
+WordVectors = Callable[[Sequence[str]], Vectors]
+"""Unit vectors of single words, in order; zeros where there is none."""
+
+_WORD = re.compile(f"[^\\W_{CJK}]+")
+_CJK = re.compile(f"[{CJK}]")
+LEAST_COSINE = 0.6
+"""Words whose vectors are further apart have nothing to do with each other."""
+NEAREST = 15
+"""So many words of the candidates may stand for one of the question."""
+SHARPNESS = 3
+"""A likeness counts with this power: .8 for half, .6 for a fifth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """In how many chunks of the whole index a word is. ``of`` may know stems only; unknown words are 0."""
+
+    of: Callable[[str], int]
+    total: int
+
+    def rarity(self, word: str, found: int) -> float:
+        """Inverse document frequency; a word that only has likenesses counts as often as those are."""
+        count = self.of(word) or max(1, min(found, 50))
+        return log(1 + (self.total - count + 0.5) / (count + 0.5)) if count <= self.total else 0.01
+
+
+def question_words(text: str) -> list[str]:
+    """The words of a question that say what it is about; pairs of characters where there are no spaces."""
+    return [word for word in tokens(folded(text)) if word not in ALL]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """``matches[w, c]``: how well the word ``w`` is in the text ``c``, 0 to 1. ``weights``: how much each word says."""
+
+    matches: Vectors
+    weights: Vectors
+
+    def share(self, texts: Sequence[int] | slice) -> float:
+        """The share of the question's words, by weight, that these texts have between them; 0 to 1."""
+        if not self.weights.size:
+            return 0.0
+        return float((self.matches[:, texts].max(axis=1) * self.weights).sum() / self.weights.sum())
+
+    def each(self) -> Vectors:
+        if not self.weights.size:
+            return np.zeros(self.matches.shape[1], dtype=np.float32)
+        each: Vectors = self.weights @ self.matches / self.weights.sum()
+        return each
+
+
+def cover(
+    question: str, texts: Sequence[str], frequencies: Frequencies, vectors: WordVectors | None = None
+) -> Coverage:
+    """How the texts cover the question. Without ``vectors`` only spelling counts."""
+    words = question_words(question)
+    owned = [_words(text) for text in texts]
+    vocabulary = sorted(set().union(*owned)) if owned else []
+    place = {word: i for i, word in enumerate(vocabulary)}
+    present = np.zeros((len(vocabulary), len(texts)), dtype=np.float32)
+    for column, own in enumerate(owned):
+        present[[place[word] for word in own], column] = 1
+    likeness = _likeness(words, vocabulary, vectors)
+    matches = np.zeros((len(words), len(texts)), dtype=np.float32)
+    weights = np.zeros(len(words), dtype=np.float32)
+    for row, word in enumerate(words):
+        if " " in word or _CJK.search(word):
+            pair = word.replace(" ", "")
+            matches[row] = [float(pair in text) for text in texts]
+            weights[row] = 0.5 * frequencies.rarity(word, int(matches[row].sum()))
+            continue
+        for other, alike in likeness[row].items():
+            matches[row] = np.maximum(matches[row], alike**SHARPNESS * present[place[other]])
+        weights[row] = frequencies.rarity(word, int((matches[row] > 0).sum()))
+    return Coverage(matches, weights)
+
+
+def _likeness(
+    words: Sequence[str], vocabulary: Sequence[str], vectors: WordVectors | None
+) -> list[Mapping[str, float]]:
+    by_first: dict[str, list[str]] = {}
+    for known in vocabulary:
+        by_first.setdefault(known[0], []).append(known)
+    found: list[dict[str, float]] = []
+    for word in words:
+        if " " in word:
+            found.append({})
+            continue
+        alike = {
+            other: 0.95 * likeness
+            for other in by_first.get(word[0], ())
+            if (likeness := spelled_alike(word, other))
+        }
+        found.append(alike)
+    if vectors is not None and vocabulary and words:
+        cosines = vectors(words) @ vectors(vocabulary).T
+        for row, alike in enumerate(found):
+            for column in np.argsort(-cosines[row])[:NEAREST]:
+                if cosines[row, column] >= LEAST_COSINE and " " not in words[row]:
+                    alike[vocabulary[column]] = max(
+                        alike.get(vocabulary[column], 0.0), float(cosines[row, column])
+                    )
+    present = set(vocabulary)
+    for word, alike in zip(words, found, strict=True):
+        if word in present:
+            alike[word] = 1.0
+    return list(found)
+
+
+@lru_cache(maxsize=65536)
+def spelled_alike(word: str, other: str) -> float:
+    """0 to 1: the same beginning (inflections) or most letters in order (slips); 0 where it is neither."""
+    if len(word) < 4 or abs(len(word) - len(other)) > max(3, 0.4 * len(word)):
+        return 1.0 if word == other else 0.0
+    longest = max(len(word), len(other))
+    shared = next(
+        (i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other))
+    )
+    best = 0.6 + 0.4 * shared / longest if shared >= 4 and shared >= 0.6 * longest else 0.0
+    mine, theirs = _trigrams(word), _trigrams(other)
+    dice = 2 * len(mine & theirs) / (len(mine) + len(theirs))
+    return max(best, 0.4 + 0.6 * dice if dice >= 0.5 else 0.0)
+
+
+@lru_cache(maxsize=65536)
+def _trigrams(word: str) -> frozenset[str]:
+    padded = f" {word} "
+    return frozenset(padded[i : i + 3] for i in range(len(padded) - 2))
+
+
+@lru_cache(maxsize=8192)
+def _words(text: str) -> frozenset[str]:
+    """Distinct words of a text, lower case; runs without spaces are looked at by their characters instead."""
+    return frozenset(word for word in _WORD.findall(folded(text).lower()) if len(word) < 40)

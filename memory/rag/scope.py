@@ -1,0 +1,28 @@
+"""Which documents answer where. It fails closed: what is not known to be allowed is not looked in."""
+
+from __future__ import annotations
+
+from django.db.models import Q
+
+from memory.models import Document
+from memory.rag.options import Filters
+
+
+def versions(filters: Filters) -> dict[int, int]:
+    """The versions that may be found, and the document of each."""
+    rows = Document.objects.filter(enabled=True, active__isnull=False)
+    if not filters.everything:
+        allowed = Q(everywhere=True)
+        if filters.guild_id is not None:
+            allowed |= Q(guilds__discord_id=filters.guild_id)
+        rows = rows.filter(allowed)
+    if filters.documents is not None:
+        rows = rows.filter(pk__in=filters.documents)
+    return {
+        version: document for document, version in rows.values_list("pk", "active_id").distinct() if version
+    }
+
+
+def any_document() -> bool:
+    """Whether there is anything to look in at all."""
+    return Document.objects.filter(enabled=True, active__isnull=False).exists()
