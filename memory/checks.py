@@ -32,7 +32,9 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
     chat = config.chat.model
     if chat and chat.provider == "hash":
         found.append(
-            Error("MUSEBOT_CHAT_MODEL is hash, which only embeds.", hint="Name a chat model.", id="memory.E002")
+            Error(
+                "MUSEBOT_CHAT_MODEL is hash, which only embeds.", hint="Name a chat model.", id="memory.E002"
+            )
         )
     vision = config.memory.vision_model
     if vision and vision.provider in {"local", "hash"}:

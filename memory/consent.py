@@ -30,7 +30,11 @@ def find(user_id: int) -> Consent | None:
     """The member's consent, or None. None also while memory is off or the member is paused."""
     if not get_config().memory_enabled:
         return None
-    row = Member.objects.filter(user_id=user_id, paused_at=None, withdrawn_at=None).values_list("user_id", "epoch").first()
+    row = (
+        Member.objects.filter(user_id=user_id, paused_at=None, withdrawn_at=None)
+        .values_list("user_id", "epoch")
+        .first()
+    )
     return Consent(*row) if row else None
 
 
@@ -47,7 +51,11 @@ def consenting(user_ids: set[int]) -> set[int]:
     """Which of these people have opted in."""
     if not get_config().memory_enabled:
         return set()
-    return set(Member.objects.filter(user_id__in=user_ids, paused_at=None, withdrawn_at=None).values_list("user_id", flat=True))
+    return set(
+        Member.objects.filter(user_id__in=user_ids, paused_at=None, withdrawn_at=None).values_list(
+            "user_id", flat=True
+        )
+    )
 
 
 def require(consent: Consent) -> Member:
@@ -76,7 +84,9 @@ def give(*, person: Person, origin: str, guild: GuildInfo | None = None) -> tupl
     Raises ``MemoryDisabled``, and ``Conflict`` while an erasure of theirs is still running.
     """
     if not get_config().memory_enabled:
-        raise MemoryDisabled("Long-term memory is switched off for this bot, so there is nothing to opt in to.")
+        raise MemoryDisabled(
+            "Long-term memory is switched off for this bot, so there is nothing to opt in to."
+        )
     subject = subject_hash(person.id)
     with transaction.atomic():
         epoch = SubjectEpoch.objects.filter(subject=subject).values_list("epoch", flat=True).first() or 0

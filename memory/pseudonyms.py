@@ -30,4 +30,6 @@ def _mac(purpose: bytes, user_id: int, size: int) -> bytes:
 def scope_number(name: str) -> int:
     """A signed 64-bit integer that stands for a scope in an index (see ``memory.index.archival``)."""
     key = get_config().privacy_key.get_secret_value()
-    return int.from_bytes(hmac.new(key, b"scope:" + name.encode(), hashlib.sha256).digest()[:8], "little", signed=True)
+    return int.from_bytes(
+        hmac.new(key, b"scope:" + name.encode(), hashlib.sha256).digest()[:8], "little", signed=True
+    )

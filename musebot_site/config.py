@@ -42,7 +42,9 @@ def load_config(environ: Mapping[str, str] | None = None, project: Path = PROJEC
     home = Path(env.get("MUSEBOT_HOME") or project).expanduser().resolve()
     bot_id = str(bot.get("botId") or env.get("MUSEBOT_BOT_ID") or "musebot")
     if bot_id in {".", ".."} or "/" in bot_id or "\\" in bot_id:
-        raise ConfigurationError(f"The bot id {bot_id!r} becomes the name of a folder; use letters, digits and dashes.")
+        raise ConfigurationError(
+            f"The bot id {bot_id!r} becomes the name of a folder; use letters, digits and dashes."
+        )
     home.mkdir(parents=True, exist_ok=True)
     sources = _Sources(path.name if path else "")
     try:
@@ -58,8 +60,12 @@ def load_config(environ: Mapping[str, str] | None = None, project: Path = PROJEC
             memory=_memory(env, bot, sources),
             facts=_facts(bot, _chat(env, bot, sources).model, sources),
             core_memory=_core_memory(env, bot, sources),
-            rag=read_rag(sources.pick("rag", {}, "", bot.get("rag"), None), base=path.parent if path else home),
-            public_url=sources.pick("publicUrl", env, "MUSEBOT_PUBLIC_URL", bot.get("publicUrl"), "").rstrip("/"),
+            rag=read_rag(
+                sources.pick("rag", {}, "", bot.get("rag"), None), base=path.parent if path else home
+            ),
+            public_url=sources.pick("publicUrl", env, "MUSEBOT_PUBLIC_URL", bot.get("publicUrl"), "").rstrip(
+                "/"
+            ),
             ollama=OllamaConfig(hosts=_ollama_hosts(env, bot, sources)),
             openai=_openai(env),
             sources=sources.found,
@@ -146,7 +152,9 @@ def _block(bot: Mapping[str, Any], *keys: str) -> dict[str, Any]:
         if value is None:
             return {}
         if not isinstance(value, dict):
-            raise ConfigurationError(f"{'.'.join(keys[:depth])} in config.jsonc has to be an object in braces.")
+            raise ConfigurationError(
+                f"{'.'.join(keys[:depth])} in config.jsonc has to be an object in braces."
+            )
     return dict(value)
 
 
@@ -175,7 +183,9 @@ def _chat(env: Mapping[str, str], bot: Mapping[str, Any], sources: _Sources) -> 
     defaults = ChatConfig()
     return ChatConfig(
         model=parse_model(reference, "MUSEBOT_CHAT_MODEL"),
-        system_prompt=sources.pick("systemPrompt", env, "", block.get("systemPrompt"), defaults.system_prompt),
+        system_prompt=sources.pick(
+            "systemPrompt", env, "", block.get("systemPrompt"), defaults.system_prompt
+        ),
         streams_response=sources.pick(
             "streamsResponse", env, "", block.get("streamsResponse"), defaults.streams_response
         ),
@@ -195,9 +205,12 @@ def _memory(env: Mapping[str, str], bot: Mapping[str, Any], sources: _Sources) -
         vision_model=parse_model(vision, "MUSEBOT_VISION_MODEL"),
         top_k=_positive("topK", sources.pick("topK", env, "", block.get("topK"), defaults.top_k)),
         token_budget=_positive(
-            "tokenBudget", sources.pick("tokenBudget", env, "", block.get("tokenBudget"), defaults.token_budget)
+            "tokenBudget",
+            sources.pick("tokenBudget", env, "", block.get("tokenBudget"), defaults.token_budget),
         ),
-        inject_format=sources.pick("injectFormat", env, "", block.get("injectFormat"), defaults.inject_format),
+        inject_format=sources.pick(
+            "injectFormat", env, "", block.get("injectFormat"), defaults.inject_format
+        ),
     )
 
 

@@ -103,7 +103,9 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = MUSEBOT.home / "staticfiles"
-STATIC_ROOT.mkdir(exist_ok=True)  # empty: files are served from where they are; WhiteNoise warns if it is missing
+STATIC_ROOT.mkdir(
+    exist_ok=True
+)  # empty: files are served from where they are; WhiteNoise warns if it is missing
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 

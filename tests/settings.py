@@ -11,7 +11,14 @@ if "MUSEBOT_HOME" not in os.environ or "PYTEST_XDIST_WORKER" in os.environ:
     atexit.register(shutil.rmtree, os.environ["MUSEBOT_HOME"], ignore_errors=True)
 os.environ["MUSEBOT_CONFIG"] = ""
 os.environ.setdefault("MUSEBOT_EMBEDDING_MODEL", "hash")
-for name in ("DISCORD_TOKEN", "DISCORD_API_BASE", "OLLAMA_HOSTS", "MUSEBOT_CHAT_MODEL", "DATABASE_URL", "CELERY_BROKER_URL"):
+for name in (
+    "DISCORD_TOKEN",
+    "DISCORD_API_BASE",
+    "OLLAMA_HOSTS",
+    "MUSEBOT_CHAT_MODEL",
+    "DATABASE_URL",
+    "CELERY_BROKER_URL",
+):
     os.environ.pop(name, None)
 
 from musebot_site.settings import *  # noqa: E402, F403

@@ -21,7 +21,44 @@ FIRST_PERSON = 1_150_000_000_000_000_000
 PERMISSIONS = (1 << 10) | (1 << 16) | (1 << 20)
 SECONDS_APART = 37
 DISCORD_EPOCH = 1_420_070_400
-WORDS = ["harbour", "boat", "sail", "rope", "anchor", "storm", "lighthouse", "captain", "crew", "deck", "engine", "map", "coast", "island", "tide", "wave", "gull", "fish", "net", "bread", "coffee", "evening", "morning", "market", "garden", "letter", "music", "guitar", "concert", "ticket", "train", "station", "mountain", "river", "bridge", "library"]
+WORDS = [
+    "harbour",
+    "boat",
+    "sail",
+    "rope",
+    "anchor",
+    "storm",
+    "lighthouse",
+    "captain",
+    "crew",
+    "deck",
+    "engine",
+    "map",
+    "coast",
+    "island",
+    "tide",
+    "wave",
+    "gull",
+    "fish",
+    "net",
+    "bread",
+    "coffee",
+    "evening",
+    "morning",
+    "market",
+    "garden",
+    "letter",
+    "music",
+    "guitar",
+    "concert",
+    "ticket",
+    "train",
+    "station",
+    "mountain",
+    "river",
+    "bridge",
+    "library",
+]
 
 
 def person_id(number: int) -> int:

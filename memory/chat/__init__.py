@@ -6,4 +6,15 @@ from memory.chat.sessions import new_session, preview
 from memory.chat.traces import Unfinished, begin, finish, unfinished
 from memory.chat.turn import answer, run_turn
 
-__all__ = ["Unfinished", "answer", "begin", "clear_context", "finish", "new_session", "preview", "run_turn", "trace", "unfinished"]
+__all__ = [
+    "Unfinished",
+    "answer",
+    "begin",
+    "clear_context",
+    "finish",
+    "new_session",
+    "preview",
+    "run_turn",
+    "trace",
+    "unfinished",
+]

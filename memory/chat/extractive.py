@@ -13,9 +13,7 @@ LINE_LIMIT = 300
 PASSAGE_LIMIT = 400
 
 NO_MODEL = "No language model is connected, so this is not an answer but what I remember that comes closest:"
-FROM_DOCUMENTS = (
-    "No language model is connected, so this is not an answer but what comes closest in the documents{and_memories}:"
-)
+FROM_DOCUMENTS = "No language model is connected, so this is not an answer but what comes closest in the documents{and_memories}:"
 NOTHING = (
     "No language model is connected, so I can only look up what I remember. I remember nothing about that."
 )

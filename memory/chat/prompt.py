@@ -106,7 +106,9 @@ def compose(parts: Draft, context: Context, recall: Recall, budget: Budget) -> P
     )
     cut["memories"] = len(lines) - len(kept)
     cut["history"] = len(texts) - newest
-    return Prompt(messages, keep_memories(recall, kept, "budget"), used, cut, budget.reply_tokens, fitted.used)
+    return Prompt(
+        messages, keep_memories(recall, kept, "budget"), used, cut, budget.reply_tokens, fitted.used
+    )
 
 
 def keep_memories(recall: Recall, kept: set[int], why: str) -> Recall:

@@ -114,7 +114,9 @@ def _ask(turn: _Turn, model: ChatModel) -> Generator[TurnDelta, None, TurnResult
     budget = budget.without(taken)
     turn.rounds = Rounds(turn.trace_id, turn.core.toolbox, tools)
     known = facts_section(turn.facts)
-    parts = draft(turn.request, turn.now, [*turn.core.sections, *([known] if known else []), *turn.passages.sections()])
+    parts = draft(
+        turn.request, turn.now, [*turn.core.sections, *([known] if known else []), *turn.passages.sections()]
+    )
     room = memory_room(parts, budget) if get_config().memory_enabled else 0
     said = _context(turn)
     context = choose_context(parts, said, budget, room=room)

@@ -10,10 +10,13 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from django.db import connection, transaction
 
 from memory.index.base import Vector
 from memory.index.terms import match_expression
+
+Vectors = npt.NDArray[np.float32]
 
 TABLE = "memory_chunk_fts"
 VIEW = "memory_chunk_terms"
@@ -215,6 +218,18 @@ class ChunkVectors:
                 int(key): (np.frombuffer(blob, dtype="<f4"), np.frombuffer(plain, dtype="<f4"))
                 for key, blob, plain in cursor.fetchall()
             }
+
+    def everything(self) -> tuple[npt.NDArray[np.int64], Vectors, Vectors]:
+        """Keys, and both vectors of each as rows of a matrix."""
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT rowid, embedding, plain FROM {self.table}")
+            rows = cursor.fetchall()
+
+        def matrix(column: int) -> Vectors:
+            whole = np.frombuffer(b"".join(row[column] for row in rows), dtype="<f4")
+            return whole.reshape(len(rows), self.dimension)
+
+        return np.array([row[0] for row in rows], dtype=np.int64), matrix(1), matrix(2)
 
     def count(self) -> int:
         with connection.cursor() as cursor:

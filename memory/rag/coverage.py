@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log
+from os.path import commonprefix
 
 import numpy as np
 import numpy.typing as npt
@@ -130,11 +131,11 @@ def spelled_alike(word: str, other: str) -> float:
     """0 to 1: the same beginning (inflections) or most letters in order (slips); 0 where it is neither."""
     if len(word) < 4 or abs(len(word) - len(other)) > max(3, 0.4 * len(word)):
         return 1.0 if word == other else 0.0
-    longest = max(len(word), len(other))
-    shared = next(
-        (i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other))
-    )
-    best = 0.6 + 0.4 * shared / longest if shared >= 4 and shared >= 0.6 * longest else 0.0
+    best = 0.0
+    if word[:4] == other[:4]:
+        longest = max(len(word), len(other))
+        shared = len(commonprefix((word, other)))
+        best = 0.6 + 0.4 * shared / longest if shared >= 0.6 * longest else 0.0
     mine, theirs = _trigrams(word), _trigrams(other)
     dice = 2 * len(mine & theirs) / (len(mine) + len(theirs))
     return max(best, 0.4 + 0.6 * dice if dice >= 0.5 else 0.0)

@@ -14,8 +14,9 @@ from memory.index import chunks as index
 from memory.index.base import Vector
 from memory.index.terms import tokens
 from memory.models import Chunk
-from memory.rag import scope, spaces, words
+from memory.rag import nearness, scope, spaces, words
 from memory.rag.coverage import question_words
+from memory.rag.frequencies import telling
 from memory.rag.options import Filters, Found, Hit, Signal
 from memory.rag.ordering import Asked, order, recommended
 from memory.rag.ranking import PASSAGE_CHARACTERS, RankedPassage
@@ -90,13 +91,11 @@ class DocumentRetriever:
         space = spaces.serving() if filters.use_vectors else None
         future = _pool.submit(_embed, space, query, question_words(query)) if space is not None else None
         now = time.perf_counter()
-        by_words = dict(index.search_words(tokens(query), allowed, DEPTH))
+        by_words = dict(index.search_words(telling(tokens(query)), allowed, DEPTH))
         now = took("words", now)
         asked, degraded = _wait(query, future, space, deadline)
         now = took("embed", now)
-        near: dict[int, float] = {}
-        if asked.space is not None and asked.vector is not None:
-            near = dict(asked.space.index().nearest(asked.vector, allowed, DEPTH))
+        near = asked.near.nearest(allowed, DEPTH) if asked.near is not None else {}
         now = took("vectors", now)
         if _stopped(signal):
             return Found(degraded="timeout", timings=timings)
@@ -153,9 +152,9 @@ def _wait(
     except MusebotError as error:
         logger.info("documents are found by words alone: %s", error.code)
         return Asked(text), "no_vectors"
-    if found is None:
+    if found is None or space is None:
         return Asked(text), "no_vectors"
-    return Asked(text, space, found[0], found[1]), ""
+    return Asked(text, space, nearness.of(space, found[0]), found[1]), ""
 
 
 def hit_of(row: Chunk, *, score: float, scores: Mapping[str, float], text: str = "") -> Hit:

@@ -14,7 +14,7 @@ from memory.index.chunks import ChunkVectors, vector_tables
 from memory.models import Chunk, DocumentVersion
 from memory.models.documents import VERSION_SHIFT
 from memory.models.fast import insert
-from memory.rag import words
+from memory.rag import nearness, words
 from memory.rag.chunking import Chunk as Piece
 from memory.rag.context import context, embedded_text
 from memory.rag.spaces import Space
@@ -84,6 +84,7 @@ def write_vectors(
         vectors = space.index()
         vectors.create()
         vectors.add(known)
+        nearness.note_change()
         Chunk.objects.filter(key__in=there).update(embedding=Chunk.Embedding.DONE, space=space.id)
         DocumentVersion.objects.filter(pk=version_id).update(
             chunks_done=F("chunks_done") + len(known), chunks_embedded=F("chunks_embedded") + embedded
@@ -102,6 +103,7 @@ def drop(version_ids: Sequence[int]) -> int:
             for table in tables:
                 table.remove(keys)
             gone += len(keys)
+            nearness.note_change()
             Chunk.objects.filter(version_id=version_id).delete()
             words.forget(embedded_text(row.text, context_of(row)) for row in rows)
     return gone

@@ -24,8 +24,29 @@ MOST_KEPT = 40_000
 """Words in memory, a kilobyte each."""
 
 _lock = threading.Lock()
-_kept: dict[str, Vector] = {}
-_kept_space = ""
+
+
+class _Kept:
+    """Vectors in the rows of one matrix, which grows; row 0 is that of unknown words."""
+
+    def __init__(self, space: str, dimension: int) -> None:
+        self.space = space
+        self.place: dict[str, int] = {}
+        self.rows = np.zeros((4096, dimension), dtype=np.float16)
+        self.used = 1
+
+    def add(self, word: str, vector: Vector | None) -> None:
+        if vector is None:
+            self.place[word] = 0
+            return
+        if self.used == len(self.rows):
+            self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
+        self.rows[self.used] = vector
+        self.place[word] = self.used
+        self.used += 1
+
+
+_kept: _Kept | None = None
 
 
 def serves(space: Space) -> bool:
@@ -51,23 +72,22 @@ def learn(texts: Iterable[str], embedder: Embedder, space: Space) -> None:
 
 def vectors(words: Sequence[str], space: Space, fresh: dict[str, Vector]) -> Vectors:
     """Unit vectors in order, zeros where there is none; ``fresh`` are those of the question."""
-    global _kept_space
+    global _kept
     with _lock:
-        if _kept_space != space.id or len(_kept) > MOST_KEPT:
-            _kept.clear()
-            _kept_space = space.id
-        missing = [word for word in words if word not in _kept and word not in fresh]
-    if missing:
-        found = _stored(missing, space)
-        with _lock:
+        if _kept is None or _kept.space != space.id or _kept.used > MOST_KEPT:
+            _kept = _Kept(space.id, space.dimension)
+        kept = _kept
+        missing = [word for word in words if word not in kept.place and word not in fresh]
+        if missing:
+            found = _stored(missing, space)
             for word in missing:
-                _kept[word] = found.get(word, _nothing(space))
-    nothing = _nothing(space)
-    return np.array([fresh.get(word, _kept.get(word, nothing)) for word in words], dtype=np.float32)
-
-
-def _nothing(space: Space) -> Vector:
-    return np.zeros(space.dimension, dtype="<f2")
+                kept.add(word, found.get(word))
+        places = [kept.place.get(word, 0) for word in words]
+        known: Vectors = kept.rows[places].astype(np.float32)
+    for at, word in enumerate(words):
+        if word in fresh:
+            known[at] = fresh[word]
+    return known
 
 
 def _stored(words: Collection[str], space: Space, *, only_words: bool = False) -> dict[str, Vector]:
@@ -89,5 +109,6 @@ def forget(texts: Iterable[str]) -> None:
     for start in range(0, len(gone), 500):
         DocumentWord.objects.filter(word__in=gone[start : start + 500]).delete()
     with _lock:
-        for word in gone:
-            _kept.pop(word, None)
+        if _kept is not None:
+            for word in gone:
+                _kept.place.pop(word, None)

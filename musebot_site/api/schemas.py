@@ -188,7 +188,9 @@ class FactsOut(Schema):
 
 class FactsIn(Input):
     facts: Annotated[list[Text], Field(min_length=1, max_length=100)]
-    ttl: str | int | float | None = Field(None, description='"90d", "12h", or milliseconds; the configured one if left out.')
+    ttl: str | int | float | None = Field(
+        None, description='"90d", "12h", or milliseconds; the configured one if left out.'
+    )
     source: Literal["auto", "manual"] = "manual"
 
 

@@ -154,7 +154,14 @@ def other_scores(scores: Mapping[str, float]) -> list[tuple[str, float]]:
     return [(name, value) for name, value in scores.items() if name not in {"cosine", "bm25"}]
 
 
-PASSAGE_SCORES = {"cosine": "vector", "vector": "vector", "bm25": "keyword", "keyword": "keyword", "fused": "fused", "coverage": "words"}
+PASSAGE_SCORES = {
+    "cosine": "vector",
+    "vector": "vector",
+    "bm25": "keyword",
+    "keyword": "keyword",
+    "fused": "fused",
+    "coverage": "words",
+}
 
 
 @register.filter

@@ -23,7 +23,14 @@ def test_every_command_is_in_the_readme():
 
 def test_every_command_of_the_readme_exists():
     named = set(re.findall(r"manage\.py (\w+)", README))
-    assert named - commands() <= {"migrate", "help", "check", "createsuperuser", "makemigrations", "changepassword"}
+    assert named - commands() <= {
+        "migrate",
+        "help",
+        "check",
+        "createsuperuser",
+        "makemigrations",
+        "changepassword",
+    }
 
 
 def test_every_environment_variable_is_in_the_readme():

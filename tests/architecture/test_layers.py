@@ -62,6 +62,10 @@ def test_a_task_is_a_thin_wrapper():
 
     tree = ast.parse((PROJECT / "memory" / "tasks.py").read_text())
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and any("shared_task" in ast.dump(d) for d in node.decorator_list):
-            statements = [s for s in node.body if not isinstance(s, ast.Expr) or not isinstance(s.value, ast.Constant)]
+        if isinstance(node, ast.FunctionDef) and any(
+            "shared_task" in ast.dump(d) for d in node.decorator_list
+        ):
+            statements = [
+                s for s in node.body if not isinstance(s, ast.Expr) or not isinstance(s.value, ast.Constant)
+            ]
             assert statements[-1].end_lineno - statements[0].lineno < 10, f"{node.name} is long for a task"

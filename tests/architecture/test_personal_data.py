@@ -18,7 +18,9 @@ def names_people(model) -> set[str]:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("model", list(apps.get_app_config("memory").get_models()), ids=lambda model: model.__name__)
+@pytest.mark.parametrize(
+    "model", list(apps.get_app_config("memory").get_models()), ids=lambda model: model.__name__
+)
 def test_the_re_scan_looks_at_every_column_that_names_a_person(model):
     query = _naming(model, Needle(A_MEMBER))
     columns = names_people(model)

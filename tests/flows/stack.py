@@ -104,7 +104,9 @@ class Stack:
     def kill(self, name: str) -> None:
         """``kill -9``: the process gets no chance to tidy up."""
         process = self.processes.pop(name)
-        os.killpg(process.pid, signal.SIGKILL)  # with its children: the worker's schedule is a process of its own
+        os.killpg(
+            process.pid, signal.SIGKILL
+        )  # with its children: the worker's schedule is a process of its own
         process.wait()
 
     def stop(self, name: str, *, seconds: float = 15) -> int:

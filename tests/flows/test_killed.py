@@ -63,7 +63,10 @@ def test_the_worker_is_killed_while_it_embeds(discord: DiscordSim, ollama: Ollam
     town.command("ada", "memory remember")
     for number in range(60):
         town.say("ada", f"Fact number {number} about the island.")
-    stack.wait(lambda: stack.count("memory_outboxentry", "kind = 'embed' AND state = 'running'"), what="the worker was at it")
+    stack.wait(
+        lambda: stack.count("memory_outboxentry", "kind = 'embed' AND state = 'running'"),
+        what="the worker was at it",
+    )
     stack.kill("worker")
     stack.wait(lambda: stack.count("memory_message") == 60, what="everything was stored without a worker")
 

@@ -36,4 +36,6 @@ def find(question: str, *, guild_id: int | None = None, top_k: int = 3, **values
 
 
 def texts(document: Document) -> list[str]:
-    return list(Chunk.objects.filter(version=document.active_id).order_by("key").values_list("text", flat=True))
+    return list(
+        Chunk.objects.filter(version=document.active_id).order_by("key").values_list("text", flat=True)
+    )

@@ -109,7 +109,10 @@ def test_a_file_that_says_nothing_of_ollama_leaves_the_built_in_embedder_on(load
 def test_the_specifications_embedding_variables_stand_between_environment_and_file(load):
     variables = {"LLM_EMBEDDING_PROVIDER": "openai", "LLM_EMBEDDING_MODEL": "text-embedding-3-small"}
     assert str(load(MUSEBOT_FILE, **variables).memory.embedding_model) == "openai:text-embedding-3-small"
-    assert str(load(MUSEBOT_FILE, **variables, MUSEBOT_EMBEDDING_MODEL="local").memory.embedding_model) == "local"
+    assert (
+        str(load(MUSEBOT_FILE, **variables, MUSEBOT_EMBEDDING_MODEL="local").memory.embedding_model)
+        == "local"
+    )
 
 
 def test_one_process_serves_one_bot_of_the_list(load):

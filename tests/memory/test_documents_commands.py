@@ -76,14 +76,26 @@ def test_documents_of_a_server(folder):
 def test_evaluate_gives_the_three_methods_as_json(folder, tmp_path):
     questions = tmp_path / "dev.jsonl"
     lines = [
-        {"question": "How many business days do parcels take?", "file": "faq.md", "contains": "three  business\ndays"},
+        {
+            "question": "How many business days do parcels take?",
+            "file": "faq.md",
+            "contains": "three  business\ndays",
+        },
         {"question": "price of the anchor", "file": "prices.csv", "contains": "anchor"},
         {"question": "zebra", "file": "", "contains": None},
     ]
     questions.write_text("\n".join(json.dumps(line) for line in lines))
     documents.upload(name="mine.md", data=b"# Mine\n\nNot part of it.")
     out = StringIO()
-    call_command("evaluate_documents", str(questions), "--documents", str(folder), "--json", stdout=out, stderr=StringIO())
+    call_command(
+        "evaluate_documents",
+        str(questions),
+        "--documents",
+        str(folder),
+        "--json",
+        stdout=out,
+        stderr=StringIO(),
+    )
     found = json.loads(out.getvalue())
     assert set(found) == {"method", "plain", "keyword"}
     for values in found.values():

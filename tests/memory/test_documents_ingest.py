@@ -40,7 +40,10 @@ def embedder():
 
 
 def long_text(paragraphs: int = 120, **changed: str) -> str:
-    names = [changed.get(f"p{n}", f"In chapter {n} the keeper of lantern {n} counts {n * 7} boats.") for n in range(paragraphs)]
+    names = [
+        changed.get(f"p{n}", f"In chapter {n} the keeper of lantern {n} counts {n * 7} boats.")
+        for n in range(paragraphs)
+    ]
     return "\n\n".join(f"## Chapter {n}\n\n{text}" for n, text in enumerate(names))
 
 
@@ -171,7 +174,16 @@ def test_too_large_is_refused_before_it_is_kept(settings):
 
 
 @pytest.mark.parametrize(
-    "name", ["../../etc/passwd.md", "@everyone.md", "[1] faq.md", "a`b*c.md", "C:\\x\\y.md", "‮evil.md", "x" * 400 + ".md"]
+    "name",
+    [
+        "../../etc/passwd.md",
+        "@everyone.md",
+        "[1] faq.md",
+        "a`b*c.md",
+        "C:\\x\\y.md",
+        "‮evil.md",
+        "x" * 400 + ".md",
+    ],
 )
 def test_names_are_shown_safely(name):
     version = upload(name)

@@ -37,7 +37,9 @@ def put(client, document_id, **body):
 
 
 def retrieve(client, query, **body):
-    response = client.post("/api/v1/retrieve", json.dumps({"query": query, **body}), content_type="application/json")
+    response = client.post(
+        "/api/v1/retrieve", json.dumps({"query": query, **body}), content_type="application/json"
+    )
     assert response.status_code == 200, response.content
     return response.json()
 
@@ -53,7 +55,17 @@ def test_an_upload_is_taken_in_and_found(client):
     assert body["progress"]["done"] == body["progress"]["total"] > 0
     found = retrieve(client, "parcels", top_k=1)
     hit = found["results"][0]
-    assert set(hit) == {"text", "score", "scores", "source", "section", "citation", "id", "document_id", "index"}
+    assert set(hit) == {
+        "text",
+        "score",
+        "scores",
+        "source",
+        "section",
+        "citation",
+        "id",
+        "document_id",
+        "index",
+    }
     assert "three business days" in hit["text"] and hit["document_id"] == first["id"]
     assert found["left_out"][0]["why_excluded"] == "top_k"
     assert retrieve(client, "parcels", min_score=1.0)["results"] == []
@@ -125,7 +137,9 @@ def test_the_list_comes_in_pages(client):
         send(client, file(f"{number}.md", f"# {number}\n\nText."))
     first = client.get("/api/v1/documents", {"limit": 3}).json()
     rest = client.get("/api/v1/documents", {"limit": 3, "cursor": first["next_cursor"]}).json()
-    assert [row["name"] for row in first["results"] + rest["results"]] == [f"{n}.md" for n in range(4, -1, -1)]
+    assert [row["name"] for row in first["results"] + rest["results"]] == [
+        f"{n}.md" for n in range(4, -1, -1)
+    ]
     assert rest["next_cursor"] is None
 
 
@@ -143,13 +157,19 @@ def test_no_file_and_the_wrong_key_are_refused(client):
 
 
 def test_ask_tells_what_it_cites(client, monkeypatch):
-    monkeypatch.setattr("memory.chat.passages.DocumentRetriever.recommended_min_score", staticmethod(lambda: 0.0))
+    monkeypatch.setattr(
+        "memory.chat.passages.DocumentRetriever.recommended_min_score", staticmethod(lambda: 0.0)
+    )
     send(client, file())
     work("ingest")
     body = client.post(
-        "/api/v1/ask", json.dumps({"question": "How many business days do parcels take?"}), content_type="application/json"
+        "/api/v1/ask",
+        json.dumps({"question": "How many business days do parcels take?"}),
+        content_type="application/json",
     ).json()
     citation = body["citations"][0]
-    assert citation["n"] == 1 and citation["citation"].startswith("faq.md") and "business days" in body["text"]
+    assert (
+        citation["n"] == 1 and citation["citation"].startswith("faq.md") and "business days" in body["text"]
+    )
     trace = client.get(f"/api/v1/replies/{body['trace_id']}").json()
     assert trace["citations"][0]["id"] == citation["id"]

@@ -36,7 +36,9 @@ def test_the_list_begins_with_what_to_do(staff):
 
 
 def test_several_files_are_taken_in_and_followed(staff):
-    response = post(staff, "documents-upload", where="everywhere", file=[file(), file("other.md", "# Other\n\nText.")])
+    response = post(
+        staff, "documents-upload", where="everywhere", file=[file(), file("other.md", "# Other\n\nText.")]
+    )
     assert response.status_code == 302 and Document.objects.count() == 2
     body = page(staff, "documents")
     assert "faq.md" in body and "queued" in body and 'hx-trigger="every 2s"' in body
@@ -99,7 +101,14 @@ def test_versions_are_compared_and_rolled_back_to(staff):
 def test_scope_and_switch_are_changed(staff):
     guild = GuildFactory(name="Harbour")
     version = upload()
-    post(staff, "document-change", version.document_id, action="scope", where="guilds", guild=[str(guild.discord_id)])
+    post(
+        staff,
+        "document-change",
+        version.document_id,
+        action="scope",
+        where="guilds",
+        guild=[str(guild.discord_id)],
+    )
     document = Document.objects.get()
     assert not document.everywhere and list(document.guilds.all()) == [guild]
     assert "Harbour" in page(staff, "documents")
@@ -124,11 +133,13 @@ def test_a_new_version_is_uploaded_on_the_page(staff):
 def test_markup_in_documents_stays_text(staff):
     version = upload("evil.md", "# <script>alert(1)</script>\n\n<b>bold</b> & [x](javascript:alert(1))")
     body = page(staff, "document", version.document_id)
-    assert "<script>alert(1)" not in body and "javascript:alert(1)\">" not in body
+    assert "<script>alert(1)" not in body and 'javascript:alert(1)">' not in body
 
 
 def test_the_playground_shows_passages_with_their_scores(staff, monkeypatch):
-    monkeypatch.setattr("memory.chat.passages.DocumentRetriever.recommended_min_score", staticmethod(lambda: 0.0))
+    monkeypatch.setattr(
+        "memory.chat.passages.DocumentRetriever.recommended_min_score", staticmethod(lambda: 0.0)
+    )
     upload()
     upload("ferry.md", "# Ferry\n\nThe ferry takes parcels at noon.")
     guild = GuildFactory()
@@ -140,7 +151,13 @@ def test_the_playground_shows_passages_with_their_scores(staff, monkeypatch):
 
 def test_evaluation_asks_after_each_change_and_puts_worse_first(staff):
     first = upload()
-    post(staff, "evaluation-add", question="How many business days do parcels take?", source="faq.md", contains="business days")
+    post(
+        staff,
+        "evaluation-add",
+        question="How many business days do parcels take?",
+        source="faq.md",
+        contains="business days",
+    )
     post(staff, "evaluation-add", question="zebra crossing", source="")
     post(staff, "evaluation-run")
     body = page(staff, "evaluation")

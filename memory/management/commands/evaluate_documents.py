@@ -166,7 +166,9 @@ class _Plain:
         self.all = list(rows.values_list("text", flat=True))
         self.vectors = self._stored(list(rows.values_list("key", flat=True)))
         if self.vectors is None:
-            parts = [self.embedder.embed_documents(self.all[at : at + 64]) for at in range(0, len(self.all), 64)]
+            parts = [
+                self.embedder.embed_documents(self.all[at : at + 64]) for at in range(0, len(self.all), 64)
+            ]
             self.vectors = np.concatenate(parts) if parts else np.zeros((0, 1), np.float32)
 
     @staticmethod

@@ -186,7 +186,7 @@ def compare(request: Request, document_id: int, version_number: int) -> HttpResp
     row = _document(document_id)
     versions: list[DocumentVersion] = row.all_versions  # type: ignore[attr-defined]
     other = next((version for version in versions if version.number == version_number), None)
-    if other is None or row.active is None:
+    if other is None or row.active is None or other.pk == row.active_id:
         raise Http404
     changes = _changes(row.active, other)
     context = {
