@@ -18,6 +18,7 @@ SKIPPED = {
     "other_bot": "of other bots",
     "no_trigger": "answers of mine to nobody known",
     "too_old": "older than the server keeps",
+    "error_message": "apologies of mine",
     "deleted": "deleted meanwhile",
 }
 

@@ -39,11 +39,12 @@ def remember(*, person: Person, guild: GuildInfo, histories_of: Sequence[GuildIn
         [
             "**Thank you. From now on I remember what you write.**",
             "- **Stored:** your messages in channels that I can see, on every server that you share with me: the text, when and "
-            "where it was written, your name, display name and roles, whom you mention, names and addresses of attachments; "
-            "and my answers to you. What you wrote before is read from the channels' history.",
+            "where it was written, your name, display name and roles, whom you mention, names and addresses of attachments, "
+            "what pages that you link to say and what your images show; and my answers to you. What you wrote before is read from the channels' history.",
             "- **Used:** to answer questions, on the server where it was written and where people could read it anyway. What "
             "you write to me in private is used in private only.",
-            "- **For how long:** until you erase it with `/memory forget`. Editing or deleting a message changes or removes it here too.",
+            "- **For how long:** until you erase it with `/memory forget`, or, on a server that you or I have left, until its "
+            "time to keep is over. Editing or deleting a message changes or removes it here too.",
             f"- **Where:** {_where()}",
         ]
     )
@@ -58,9 +59,18 @@ def _where() -> str:
         hosts.append(f"{_host(address)} (everything you write, to make it searchable)")
     if model is not None and model.provider == "openai":
         hosts.append(f"{_host(config.openai.base_url)} (questions to me, and what I recall for them)")
+    vision, extraction = config.memory.vision_model, config.facts.auto_extract
+    if vision is not None and vision.provider == "openai":
+        hosts.append(f"{_host(config.openai.base_url)} (images, to describe them)")
+    if extraction and extraction.model is not None and extraction.model.provider == "openai":
+        hosts.append(f"{_host(config.openai.base_url)} (questions to me, to find facts about you)")
+    links = "Pages that you link to are opened to read them."
     if not hosts:
-        return "on the computer that this bot runs on and the model servers of whoever runs it; nothing goes to anybody else."
-    return f"on the computer that this bot runs on. It also goes to {' and '.join(hosts)}."
+        return (
+            "on the computer that this bot runs on and the model servers of whoever runs it; nothing goes to anybody else. "
+            + links
+        )
+    return f"on the computer that this bot runs on. It also goes to {' and '.join(hosts)}. {links}"
 
 
 def _host(address: str) -> str:

@@ -69,6 +69,17 @@ def test_messages_that_are_stored_already_are_not_doubled_and_their_edits_taken_
     assert (scan.stored, scan.skipped) == (0, {"already_stored": 1})
 
 
+def test_the_bots_error_message_is_no_memory(settings):
+    ada, bot = member(), person("musebot", is_bot=True)
+    scan = reading(ada)
+    answer, sorry = said(bot, "The ferry sails at noon.", settings.MUSEBOT.chat.error_message)
+    owners = {answer.id: ada.id, sorry.id: ada.id}
+    backfill.commit_page(work(), page([answer, sorry], owners=owners))
+    assert texts() == {"The ferry sails at noon."}
+    scan.refresh_from_db()
+    assert scan.skipped == {"error_message": 1}
+
+
 def test_what_was_deleted_while_its_page_was_on_its_way_stays_deleted():
     ada = member()
     scan = reading(ada)

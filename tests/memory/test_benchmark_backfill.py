@@ -11,9 +11,9 @@ def test_a_small_run(monkeypatch):
     for name, value in (("CHANNELS", 3), ("THREADS", 4), ("SINGLE", 20)):
         monkeypatch.setattr(backfill, name, value)
     result = backfill.run(rows=600)
-    for kind in ("everybody_is_a_member", "half_are_members"):
+    for kind in ("everybody_is_a_member", "with_strangers"):
         assert result[kind]["complete"]
         assert result[kind]["scanned"] == 600
     assert result["everybody_is_a_member"]["stored"] == 600
-    assert 0 < result["half_are_members"]["stored"] < 600
+    assert 0 < result["with_strangers"]["stored"] < 600
     assert len(backfill.lines(result)) == 5

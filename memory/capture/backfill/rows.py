@@ -16,6 +16,7 @@ from memory.capture.backfill.types import ChannelWork, Page, time_of
 from memory.capture.edits import apply_edit
 from memory.capture.forgetting import forget_messages
 from memory.capture.writing import Item, store
+from memory.conf import get_config
 from memory.models import HeldReply, Member, Message, ScanChannel, ScanMember
 from memory.types import IncomingMessage
 
@@ -67,6 +68,8 @@ class PageRows:
                 found.skipped["too_old"] += 1
             elif owner in asked_at and message.sent_at < asked_at[owner]:
                 found.skipped["before_consent"] += 1
+            elif message.author.is_bot and message.text.strip() == get_config().chat.error_message.strip():
+                found.skipped["error_message"] += 1  # the bot saying that it cannot answer is no memory
             else:
                 items.append(Item(message, owner))
         self._store(items, consents)
