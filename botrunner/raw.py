@@ -123,7 +123,7 @@ def incoming(
         ),
         mentions_roles=tuple(_roles(data.get("mention_roles", ()), reader.role_names)),
         mentions_everyone=bool(data.get("mention_everyone")),
-        attachments=tuple(_attachment(one) for one in data.get("attachments", ())),
+        attachments=attachments_of(data),
     )
 
 
@@ -140,6 +140,11 @@ def _person(user: Mapping[str, Any], names: Mapping[int, str]) -> Person:
 def _roles(ids: Iterable[str], names: Mapping[int, str]) -> Iterable[tuple[int, str]]:
     for one in ids:
         yield int(one), names.get(int(one), "")
+
+
+def attachments_of(data: Mapping[str, Any]) -> tuple[AttachmentInfo, ...]:
+    """Attachments of a message, with their links as they are now."""
+    return tuple(_attachment(one) for one in data.get("attachments", ()))
 
 
 def _attachment(data: Mapping[str, Any]) -> AttachmentInfo:

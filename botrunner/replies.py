@@ -155,7 +155,8 @@ class ReplyWriter:
         self.parts.append(Part(message, message.content, message.created_at))
 
     async def _post(self, number: int, content: str) -> discord.Message:
-        options: dict[str, Any] = {}
+        # Previews would have Discord open whatever address an answer names, before anybody presses it.
+        options: dict[str, Any] = {"suppress_embeds": True}
         if number == 0 and self._may_refer():
             options["reference"] = self.question.to_reference(fail_if_not_exists=False)
             options["mention_author"] = False

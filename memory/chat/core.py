@@ -13,8 +13,8 @@ from memory import blocks
 from memory.blocks import Block, Place, Toolbox
 from memory.blocks.types import HUMAN
 from memory.chat.budget import Budget
-from memory.chat.prompt import line_of
-from memory.chat.quoting import one_line
+from memory.chat.prompt import NAME_LIMIT, line_of
+from memory.chat.quoting import one_line, quoted
 from memory.chat.rounds import Schemas, fitting_tools
 from memory.chat.sections import Section
 from memory.consent import Consent
@@ -103,7 +103,8 @@ def _gather(request: TurnRequest, asker: Consent | None, *, takes_tools: bool) -
         if block.value:
             used.append(block)
     if lines := provider.lines(place):
-        who = one_line(request.asker.display_name or request.asker.username, 80) or "the person"
+        name = one_line(request.asker.display_name or request.asker.username)
+        who = quoted(name, NAME_LIMIT) if name else "the person"
         intro = ARCHIVE_INTRO.format(who=who)
         sections.append(Section("archive", intro, tuple(one_line(line) for line in lines), newest=True))
     return Core(tuple(sections), toolbox, tuple(used))

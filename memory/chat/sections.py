@@ -1,4 +1,4 @@
-"""Blocks of data in the system message: persona, blocks, archive, facts, passages. Each is fenced and named as what it is.
+"""Blocks of data in the system message: persona, blocks, archive, facts, passages, what is attached. Each is fenced and named as what it is.
 
 The order in the prompt is always that, with memories between facts and passages. Which of them gets room first where there is little
 is another order: ``PRIORITY``. What does not fit is counted by name.
@@ -12,8 +12,18 @@ from dataclasses import dataclass, field
 from memory.chat.budget import Budget
 from memory.chat.quoting import Fence
 
-ORDER = ("persona", "human_shared", "human", "working_context", "archive", "facts", "memories", "passages")
-PRIORITY = ("persona", "human", "working_context", "facts", "passages", "human_shared", "archive")
+ORDER = (
+    "persona",
+    "human_shared",
+    "human",
+    "working_context",
+    "archive",
+    "facts",
+    "memories",
+    "passages",
+    "attached",
+)
+PRIORITY = ("persona", "human", "working_context", "attached", "facts", "passages", "human_shared", "archive")
 SHARE = 0.6
 """Of the room beside operator's words and question, what all sections together may take; the rest is for memories and conversation."""
 
@@ -23,7 +33,7 @@ class Section:
     """One block of data that wants to be in the prompt."""
 
     name: str
-    """persona, human_shared, human, working_context, archive, facts or passages."""
+    """One of ``ORDER``."""
     intro: str
     """What it is, and that it is data."""
     lines: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from memory import backends, consent, facts, retrieval
 from memory.chat import core, traces
+from memory.chat.attached import attached_section
 from memory.chat.budget import Budget
 from memory.chat.context import Context, asked_at, keep_turn, rolling_context
 from memory.chat.extractive import MAX_LINES, extractive_answer
@@ -26,6 +27,7 @@ from memory.chat.passages import NAME as PASSAGES
 from memory.chat.passages import Passages, timed
 from memory.chat.prompt import Draft, Prompt, choose_context, compose, draft, keep_memories, memory_room
 from memory.chat.rounds import Rounds
+from memory.chat.sections import Section
 from memory.conf import ChatConfig, get_config
 from memory.consent import Consent
 from memory.errors import ContextTooLong, ModelReplyInvalid, MusebotError
@@ -113,10 +115,7 @@ def _ask(turn: _Turn, model: ChatModel) -> Generator[TurnDelta, None, TurnResult
     turn.took("core", since)
     budget = budget.without(taken)
     turn.rounds = Rounds(turn.trace_id, turn.core.toolbox, tools)
-    known = facts_section(turn.facts)
-    parts = draft(
-        turn.request, turn.now, [*turn.core.sections, *([known] if known else []), *turn.passages.sections()]
-    )
+    parts = draft(turn.request, turn.now, _sections(turn))
     room = memory_room(parts, budget) if get_config().memory_enabled else 0
     said = _context(turn)
     context = choose_context(parts, said, budget, room=room)
@@ -146,6 +145,16 @@ def _ask(turn: _Turn, model: ChatModel) -> Generator[TurnDelta, None, TurnResult
     if added:
         yield TurnDelta(added)
     return _answered(turn, model, added)
+
+
+def _sections(turn: _Turn) -> list[Section]:
+    """What stands beside the operator's words, less the memories."""
+    since = time.perf_counter()
+    attached = attached_section(turn.request, turn.asker)
+    turn.took("attached", since)
+    known = facts_section(turn.facts)
+    found = [*turn.core.sections, known, *turn.passages.sections(), attached]
+    return [section for section in found if section is not None]
 
 
 def _added(turn: _Turn) -> str:
