@@ -126,13 +126,16 @@ X_FRAME_OPTIONS = "DENY"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    "filters": {"type_and_place": {"()": "musebot_site.logs.TypeAndPlace"}},
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": os.environ.get("MUSEBOT_LOG_LEVEL", "INFO")},
     "loggers": {
-        "django.request": {"level": "ERROR"},
-        # httpx logs every URL it calls, discord its gateway traffic.
+        "django.request": {"level": "ERROR", "filters": ["type_and_place"]},
+        # httpx logs every URL it calls, httpcore every host, discord its gateway traffic, Django all SQL with its values.
         "httpx": {"level": "WARNING"},
+        "httpcore": {"level": "WARNING"},
+        "django.db.backends": {"level": "WARNING"},
         "discord": {"level": "WARNING"},
         "kombu": {"level": "WARNING"},
     },

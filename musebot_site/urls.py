@@ -2,12 +2,13 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from musebot_site import probes
+from musebot_site import metrics, probes
 from musebot_site.api.app import api
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", probes.healthz, name="healthz"),
     path("readyz", probes.readyz, name="readyz"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("api/v1/", api.urls),
     path("", include("musebot_site.dashboard.urls")),
 ]

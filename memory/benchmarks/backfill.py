@@ -119,7 +119,10 @@ def _served(rows: int, people: int) -> Iterator[None]:
     """The server, and a configuration that leads to it."""
     arguments = [str(rows), str(CHANNELS), str(THREADS), str(people)]
     server = subprocess.Popen(
-        [sys.executable, "-m", history_server.__name__, *arguments], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", history_server.__name__, *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=settings.BASE_DIR,
     )
     try:
         assert server.stdout is not None

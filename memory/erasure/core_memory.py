@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterable
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -62,6 +64,25 @@ def own_blocks(user_id: int, size: int) -> Counter[str]:
         model.objects.filter(member_id=user_id).delete()[0] for model in (PersonaProposal, Consolidation)
     ]
     return +Counter(blocks=len(blocks), sessions=sum(others))
+
+
+def notes_of(replies: Iterable[UUID]) -> Counter[str]:
+    """Entries and sessions that a model wrote in these turns: what they leaned on may stand in them. Found by the ids of its calls.
+
+    What is noted of the member who asked (``human``) stays: much else stands in it, and the member and admins can change it.
+    """
+    entries: set[int] = set()
+    sessions: set[int] = set()
+    for one in replies:
+        calls = {"tool_call_id__gte": f"{one}:", "tool_call_id__lt": f"{one};"}
+        entries.update(ArchivalEntry.objects.filter(**calls).values_list("pk", flat=True))
+        rows = BlockRevision.objects.filter(**calls, block__scope=Scope.SESSION)
+        sessions.update(rows.values_list("block_id", flat=True))
+    if entries:
+        archival.remove(sorted(entries))
+        ArchivalEntry.objects.filter(pk__in=entries).delete()
+    MemoryBlock.objects.filter(pk__in=sessions).delete()
+    return +Counter(archive=len(entries), blocks=len(sessions))
 
 
 def counts(user_id: int) -> dict[str, int]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from memory.conf import get_config
 from memory.erasure.checkpoint import database_path
 from memory.index.pages import files_that_hold
+
+SET_ASIDE = "memory.musebot*.db*"
 
 
 def written_files() -> Iterator[tuple[str, Path]]:
@@ -29,7 +31,16 @@ def written_files() -> Iterator[tuple[str, Path]]:
                 yield "logs", path
 
 
-def search(needles: Sequence[bytes]) -> Counter[str]:
-    """How many files of each store hold any of the needles."""
-    stores = {path: store for store, path in written_files() if path.is_file()}
+def set_aside() -> Iterator[tuple[str, Path]]:
+    """Memories of the original Musebot that lie beside the database. Nothing is written to them; their owner deletes them."""
+    database = database_path()
+    if database is not None and database.is_absolute():
+        for path in sorted(database.parent.glob(SET_ASIDE)):
+            yield f"file {path.name}", path
+
+
+def search(needles: Sequence[bytes], files: Iterable[tuple[str, Path]] | None = None) -> Counter[str]:
+    """How many files of each store hold any of the needles; of the written ones if none are given."""
+    given = written_files() if files is None else files
+    stores = {path: store for store, path in given if path.is_file()}
     return Counter(stores[path] for path in files_that_hold(list(stores), needles))

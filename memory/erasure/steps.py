@@ -34,15 +34,19 @@ def erase_keys(keys: Sequence[int], size: int, *, merged_later: bool = True) -> 
 
     ``merged_later``: the index of words is merged at the end of the erasure, which takes them out of the file.
     """
-    keys = _deepest(list(keys), size)
+    wanted = list(keys)
+    keys = _deepest(wanted, size)
     leaning = _leaning_on(keys).exclude(answer_id__in=keys)
     bare = list(leaning.values_list("id", flat=True)[:size])
     if bare:
+        counts = core_memory.notes_of(bare)
         Reply.objects.filter(id__in=bare).delete()
-        return Counter(traces=len(bare))
-    counts: Counter[str] = Counter()
+        return +(counts + Counter(traces=len(bare)))
+    counts = Counter()
     answered = list(Reply.objects.filter(answer_id__in=keys).values_list("id", flat=True))
     asked = list(Reply.objects.filter(question_id__in=keys).values_list("id", flat=True))
+    if keys != wanted:  # answers that leaned on what is to go
+        counts += core_memory.notes_of(answered)
     counts["traces"] = Reply.objects.filter(id__in={*answered, *asked}).count()
     Reply.objects.filter(id__in={*answered, *asked}).delete()
     counts["memories"] = removal.remove(keys, merged_later=merged_later)

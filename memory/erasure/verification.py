@@ -26,9 +26,12 @@ def verify(user_id: int) -> dict[str, int]:
     """What is left of a person, by store; empty if nothing is. Reads only.
 
     Rows are counted under their table's name, files under ``file …``, ``broker``, ``logs`` and ``receipts``, entries of an index
-    that belong to no message under ``words without a message`` and ``vectors without a message``.
+    that belong to no message under ``words without a message`` and ``vectors without a message``. A memory of the original Musebot
+    that was set aside counts as a file as well, though no erasure changes it.
     """
-    return dict(rows(user_id) + indexes(user_id) + files.search(Needle(user_id).bytes))
+    needles = Needle(user_id).bytes
+    beside = files.search(needles, files.set_aside())
+    return dict(rows(user_id) + indexes(user_id) + files.search(needles) + beside)
 
 
 def rows(user_id: int, *, except_request: object = None) -> Counter[str]:

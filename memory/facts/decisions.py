@@ -13,6 +13,7 @@ from memory.errors import Conflict, ConsentMissing, InvalidInput, NotFound
 from memory.facts import screening, services, storing
 from memory.facts.text import clean, digest
 from memory.models import Fact
+from memory.snapshots import visible_channels
 
 State = Fact.State
 Choice = Literal["new", "old", "both"]
@@ -79,16 +80,39 @@ def merge(*, keep_id: int, other_ids: Sequence[int], text: str = "") -> Fact:
             storing.supersede(one, by=kept, actor="operator")
         everything = [kept, *others]
         kept.trust = min(one.trust for one in everything)
-        # What was learned in private stays private, whatever it is merged with.
-        private = next((one for one in everything if one.audience == Fact.Audience.PRIVATE), None)
-        narrow = private or next((one for one in everything if one.audience == Fact.Audience.GUILD), kept)
-        kept.audience, kept.guild = narrow.audience, narrow.guild
-        kept.evidence = kept.evidence or narrow.evidence
+        narrow = _narrowest(everything)
+        kept.audience = narrow.audience if narrow else Fact.Audience.PRIVATE
+        if narrow is not None:
+            on_server = narrow.audience == Fact.Audience.GUILD and narrow.evidence is not None
+            kept.evidence = narrow.evidence if on_server else kept.evidence or narrow.evidence
+            kept.guild = narrow.guild
         kept.said_at = max(one.said_at for one in everything)
         kept.updated_at = timezone.now()
         kept.save()
         storing.note(kept, "merged", "operator")
         return edit(fact_id=kept.id, text=text) if text.strip() else kept
+
+
+def _narrowest(facts: Sequence[Fact]) -> Fact | None:
+    """Of facts that become one, that whose readers may know all of them; None where only the member may.
+
+    What was learned in private stays private, whatever it is merged with.
+    """
+    private = next((one for one in facts if one.audience == Fact.Audience.PRIVATE), None)
+    learned = [one for one in facts if one.audience == Fact.Audience.GUILD]
+    if private is not None or not learned:
+        return private or facts[0]
+    if len({one.guild_id for one in learned}) > 1:
+        return None
+    channels = {one.evidence.channel_id for one in learned if one.evidence is not None}
+    for one in learned:
+        if one.guild is None or one.evidence is None:
+            continue
+        here = one.evidence.channel_id
+        seen = visible_channels(guild=one.guild, channel_id=here, asker_id=one.member_id)
+        if seen.ids is None or channels <= seen.ids:
+            return one
+    return None if channels else learned[0]
 
 
 def approve(*, fact_id: int) -> Fact:

@@ -55,6 +55,8 @@ class Candidate:
 @dataclass(slots=True)
 class _Plan:
     renews: Fact | None = None
+    covers: bool = False
+    """The fact that is renewed says more than the new one."""
     supersedes: list[Fact] = field(default_factory=list)
     overtaken_by: Fact | None = None
     rival: Fact | None = None
@@ -92,7 +94,7 @@ def _store_one(member: Member, namespace: str, candidate: Candidate) -> Fact | N
         return _create(member, namespace, candidate, state=State.QUARANTINED, reason=candidate.waits)
     plan = _plan(candidate, key, active)
     if plan.renews is not None:
-        renew(plan.renews, candidate)
+        renew(plan.renews, candidate, covers=plan.covers)
         return None
     # Said again without a doubt, a fact that waited does not wait any more.
     delete(known.filter(state=State.QUARANTINED, normal=key))
@@ -118,7 +120,7 @@ def _plan(candidate: Candidate, key: str, active: Sequence[Fact]) -> _Plan:
         if not relation:
             continue
         if relation in {"same", "covered"}:
-            return _Plan(renews=old)
+            return _Plan(renews=old, covers=relation == "covered")
         if candidate.said_at < old.said_at:
             plan.overtaken_by = plan.overtaken_by or old  # an older message, read later
         elif relation == "conflicts" and candidate.source == Fact.Source.MANUAL:
@@ -163,14 +165,18 @@ def _create(
     return fact
 
 
-def renew(fact: Fact, candidate: Candidate) -> None:
-    """States a fact again: it lives on from now. What was learned in private and is now said in a server was said there too."""
+def renew(fact: Fact, candidate: Candidate, *, covers: bool = False) -> None:
+    """States a fact again: it lives on from now. What was learned in private and is now said in a server was said there too.
+
+    A fact that says more (``covers``) stays where it was learned: the rest of it was not said again.
+    """
     fact.said_at = max(fact.said_at, candidate.said_at)
     fact.updated_at = timezone.now()
     if fact.expires_at is not None or candidate.lifetime is not None:
         # A shorter life that was asked for is as good as a longer one: the last word counts.
         fact.expires_at = candidate.expires_at
-    if fact.evidence_id is not None and candidate.evidence is not None and candidate.said_at >= fact.said_at:
+    said_here = candidate.evidence is not None and candidate.said_at >= fact.said_at and not covers
+    if fact.evidence_id is not None and said_here:
         private = fact.audience == Fact.Audience.PRIVATE
         if private or candidate.audience == fact.audience:
             fact.evidence, fact.audience, fact.guild = candidate.evidence, candidate.audience, candidate.guild

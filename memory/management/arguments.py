@@ -34,6 +34,16 @@ def find_guild(discord_id: int) -> Guild:
     return guild
 
 
+def guild_of_channel(text: str) -> Guild:
+    """By Discord's id of the channel; several servers may have one of the same name."""
+    found = None
+    if text.isascii() and text.isdecimal() and int(text) <= MAX_ID:
+        found = Channel.objects.select_related("guild").filter(discord_id=int(text)).first()
+    if found is None:
+        raise InvalidInput(f"There is no channel with the id {text!r}; to give a name, add --guild.")
+    return found.guild
+
+
 def find_channel(guild: Guild, text: str) -> Channel:
     """By id, by the id that an import knew it by, or by name."""
     rows = Channel.objects.select_related("parent").filter(guild=guild)

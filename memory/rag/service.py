@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from typing import Any
 
-from django.db import connection
+from django.db import DatabaseError, connection
 
 from memory.conf import RagSettings, get_config
 from memory.errors import MusebotError
-from memory.rag import scope
+from memory.rag import scope, spaces
 from memory.rag.options import Filters, Found, as_hit, named_function
 from memory.rag.retriever import DocumentRetriever
 
 logger = logging.getLogger(__name__)
+
+BUILT_IN = frozenset({"local", "hash"})
 
 _pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="retriever")
 _lock = threading.Lock()
@@ -112,6 +114,15 @@ def _ask(retriever: Any, question: str, filters: Filters, signal: threading.Even
 
 
 def is_in_process() -> bool:
-    """Whether a question is embedded here, without leaving the process or being kept."""
+    """Whether a question is embedded here, without leaving the process or being kept.
+
+    After a change of the model the one before it embeds questions until the new vectors are there.
+    """
     model = get_config().memory.embedding_model
-    return model is not None and model.provider in {"local", "hash"}
+    if model is None or model.provider not in BUILT_IN:
+        return False
+    try:
+        space = spaces.serving()
+    except DatabaseError:
+        return False
+    return space is None or space.provider in BUILT_IN

@@ -56,9 +56,9 @@ from memory.selectors.memories import (
     memory,
     uses,
 )
-from memory.selectors.overview import Figures, activity, figures, rail_counts, state
+from memory.selectors.overview import Figures, activity, figures, pending_embeddings, rail_counts, state
 from memory.selectors.paging import Page
-from memory.selectors.replies import ReplyFilters, replies, reply, reply_memories
+from memory.selectors.replies import ReplyFilters, replies, reply, reply_counts, reply_memories
 from memory.selectors.servers import (
     ChannelRow,
     ServerRow,
@@ -126,9 +126,11 @@ __all__ = [
     "open_proposals",
     "passage",
     "passages",
+    "pending_embeddings",
     "rail_counts",
     "replies",
     "reply",
+    "reply_counts",
     "reply_facts",
     "reply_memories",
     "reply_passages",

@@ -55,6 +55,11 @@ def figures(guild_id: int | None = None) -> Figures:
     )
 
 
+def pending_embeddings() -> int:
+    """All of them, from the index that holds no others."""
+    return Message.objects.filter(embedding=Message.Embedding.PENDING).order_by().count()
+
+
 def rail_counts() -> dict[str, int]:
     """What the navigation shows beside its pages."""
     return {

@@ -48,6 +48,13 @@ def reply(trace_id: uuid.UUID) -> Reply | None:
     return rows.filter(id=trace_id).first()
 
 
+def reply_counts() -> dict[str, int]:
+    """How many replies there are of each kind; those under way have none."""
+    return dict(
+        Reply.objects.exclude(kind="").values_list("kind").annotate(number=Count("id")).order_by("kind")
+    )
+
+
 def reply_memories(trace_id: uuid.UUID) -> list[ReplyMemory]:
     """What a turn considered, best first."""
     considered = Q(reply_id=trace_id)

@@ -78,6 +78,11 @@ def nothing_here(request: HttpRequest, rest: str) -> None:
     raise Http404
 
 
+@elsewhere.api_operation(METHODS, "/", include_in_schema=False)
+def nothing_at_the_root(request: HttpRequest) -> None:
+    raise Http404
+
+
 api.add_router("", elsewhere)
 
 
@@ -101,7 +106,12 @@ def refused(request: HttpRequest, error: MusebotError) -> HttpResponse:
 def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """Names the fields, and does not repeat what was sent."""
     fields = [
-        {"field": _field(each["loc"]), "message": each["msg"], "type": each["type"]} for each in error.errors
+        {
+            "field": _field(each["loc"]),
+            "message": each["msg"].removeprefix("Value error, "),
+            "type": each["type"],
+        }
+        for each in error.errors
     ]
     first = fields[0] if fields else {"field": "", "message": "not of the form that is asked for"}
     message = f"{first['field']}: {first['message']}" if first["field"] else first["message"]

@@ -49,6 +49,7 @@ def ask(request: HttpRequest, body: AskIn) -> AskOut:
             operator=True,
             is_group=body.is_group,
             locale=body.locale,
+            origin="api",
         )
     )
     if result.kind == "error":
@@ -151,6 +152,7 @@ def citation_out(one: Citation) -> CitationOut:
 def recalled(memory: RecalledMemory) -> RecalledOut:
     return RecalledOut(
         id=memory.key,
+        discord_id=memory.discord_message_id,
         text=memory.text,
         author=memory.author_name,
         user_id=memory.author_id or None,

@@ -27,13 +27,21 @@ def _without_nul(value: str) -> str:
     return value
 
 
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("the text is empty")
+    return value
+
+
 Id = Annotated[
     int,
     BeforeValidator(parse_id),
     PlainSerializer(str, return_type=str),
     WithJsonSchema({"type": "string", "pattern": "^[0-9]{1,19}$", "examples": ["1400000000000000001"]}),
 ]
-Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(_without_nul)]
+Text = Annotated[
+    str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(_without_nul), AfterValidator(_not_blank)
+]
 Cursor = Annotated[str, Field(max_length=400), AfterValidator(_without_nul)]
 
 
@@ -68,6 +76,7 @@ class AskIn(Input):
 
 class RecalledOut(Schema):
     id: Id
+    discord_id: Id | None
     text: str
     author: str
     user_id: Id | None

@@ -204,3 +204,9 @@ async def test_it_does_not_take_over_somebody_elses_reply() -> None:
     again = writer(channel, 42)
     await again.adopt()
     assert again.parts == []
+
+
+async def test_no_part_of_an_answer_opens_the_addresses_that_it_names() -> None:
+    channel = Channel()
+    await writer(channel).finish("See https://evil.example/?q=secret " + "word " * 600)
+    assert len(channel.options) > 1 and all(one["suppress_embeds"] for one in channel.options)

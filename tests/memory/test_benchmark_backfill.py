@@ -7,7 +7,8 @@ from memory.benchmarks import backfill
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
-def test_a_small_run(monkeypatch):
+def test_a_small_run(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # whoever calls it may be anywhere
     for name, value in (("CHANNELS", 3), ("THREADS", 4), ("SINGLE", 20)):
         monkeypatch.setattr(backfill, name, value)
     result = backfill.run(rows=600)

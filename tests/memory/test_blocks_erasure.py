@@ -20,8 +20,9 @@ from memory.models import (
     PersonaProposal,
     Reply,
     ReplyBlock,
+    ReplyMemory,
 )
-from tests.factories import incoming
+from tests.factories import incoming, person
 from tests.memory.memory_support import erase, files_with, opted_in, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -88,8 +89,6 @@ def test_a_session_they_had_a_part_in_goes_with_the_answers_that_leaned_on_it():
     block = blocks.get(where.working_context())
     question = incoming("what is the plan?", author=ben)
     capture.record_message(question)
-    from tests.factories import person
-
     answer = capture.record_reply(
         incoming("It is the secretplan", author=person("bot", is_bot=True), reply_to=question.id),
         owner_id=ben.id,
@@ -101,6 +100,37 @@ def test_a_session_they_had_a_part_in_goes_with_the_answers_that_leaned_on_it():
     assert not MemoryBlock.objects.filter(scope="session").exists()
     assert not Reply.objects.exists() and not files_with(b"secretplan")
     assert capture and consent.find(ben.id) is not None
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_what_was_noted_in_a_turn_that_leaned_on_their_words_goes_from_the_archive_of_another(answered):
+    ada, ben = opted_in("ada"), opted_in("ben")
+    where, secret = here(ben), say(ada, "the key is under the mat")
+    answer = None
+    if answered:
+        reply = incoming("Under the mat.", author=person("bot", is_bot=True))
+        answer = capture.record_reply(reply, owner_id=ben.id)
+    leaning = Reply.objects.create(asker_id=ben.id, answer_id=answer, state="done")
+    ReplyMemory.objects.create(reply=leaning, message_id=secret, rank=1, score=1.0)
+    other = Reply.objects.create(asker_id=ben.id, state="done")
+    archive.insert(where, "Ada keeps it under the doormatzebra", call_id=f"{leaning.id}:1")
+    kept = archive.insert(where, "Likes bees", call_id=f"{other.id}:1")
+    blocks.append(
+        where.working_context(), "the doormatzebra", actor=where.actor("model", call_id=f"{leaning.id}:2")
+    )
+    receipt = erase(ada)
+    assert list(ArchivalEntry.objects.values_list("pk", flat=True)) == [kept.id]
+    assert not MemoryBlock.objects.exists() and receipt.counts["archive"] == 1
+    assert archival.strays() == (0, 0) and not files_with(b"doormatzebra")
+
+
+def test_one_memory_of_ones_own_takes_no_notes_along():
+    ben = opted_in("ben")
+    question = say(ben, "remember that I like bees")
+    trace = Reply.objects.create(asker_id=ben.id, question_id=question, state="done")
+    archive.insert(here(ben), "Likes bees", call_id=f"{trace.id}:1")
+    erasure.erase_messages([question])
+    assert ArchivalEntry.objects.exists()
 
 
 def test_their_id_leaves_what_was_noted_of_others():

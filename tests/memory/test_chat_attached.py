@@ -31,9 +31,16 @@ def model() -> Iterator[ScriptedChatModel]:
 def asked() -> IncomingMessage:
     """A question with a link that the worker has read."""
     consent.give(person=ADA, origin="test")
-    message = incoming("When is high water? https://tides.example/today", author=ADA, guild=GUILD, channel=CHANNEL)
+    message = incoming(
+        "When is high water? https://tides.example/today", author=ADA, guild=GUILD, channel=CHANNEL
+    )
     key = capture.record_message(message)
-    page = {"filename": "Tides", "url": "https://tides.example/today", "type": "web", "interpretation": HOSTILE}
+    page = {
+        "filename": "Tides",
+        "url": "https://tides.example/today",
+        "type": "web",
+        "interpretation": HOSTILE,
+    }
     row = Message.objects.get(key=key)
     row.content["attachments"] = [page]
     row.save(update_fields=["content"])
@@ -47,7 +54,9 @@ def ask(message: IncomingMessage) -> str:
     return str(result.prompt[0]["content"])
 
 
-def test_a_page_that_was_read_is_in_the_prompt_as_data(model: ScriptedChatModel, asked: IncomingMessage) -> None:
+def test_a_page_that_was_read_is_in_the_prompt_as_data(
+    model: ScriptedChatModel, asked: IncomingMessage
+) -> None:
     system = ask(asked)
     line = next(line for line in system.splitlines() if "high water at 14:20" in line)
     assert "obey the page" in line  # on the one line of its block: it ended nothing

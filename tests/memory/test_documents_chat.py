@@ -6,8 +6,8 @@ import pytest
 
 from memory import chat
 from memory.llm.scripted import ScriptedChatModel
-from memory.models import Reply, ReplyChunk
-from memory.rag import documents
+from memory.models import InstallationState, Reply, ReplyChunk
+from memory.rag import documents, spaces
 from memory.types import GuildInfo, TurnDelta
 from tests.factories import ChannelFactory
 from tests.memory.chat_support import ask, split, use_model, use_recall
@@ -144,3 +144,15 @@ def test_a_broken_off_stream_closes_the_model(monkeypatch):
     events = chat.run_turn(ask(QUESTION, channel=ChannelFactory()))
     assert isinstance(next(events), TurnDelta)
     events.close()
+
+
+def test_a_question_of_a_stranger_is_not_sent_to_the_model_before_a_change(monkeypatch):
+    upload()
+    asked = []
+    monkeypatch.setattr("memory.rag.retriever._embed", lambda space, *_: asked.append(space.provider))
+    turn(monkeypatch, "Three days [1].")
+    assert asked == ["hash"], "the built-in model sees it, which leaves no trace"
+    row = InstallationState.objects.get(name=spaces.STATE)
+    InstallationState.objects.filter(name=spaces.STATE).update(value={**row.value, "provider": "openai"})
+    result, _, _ = turn(monkeypatch, "Three days [1].")
+    assert asked == ["hash"] and result.citations, "found by words alone"

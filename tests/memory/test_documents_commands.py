@@ -36,6 +36,13 @@ def run(*arguments):
     return code, out.getvalue()
 
 
+def test_what_is_odd_about_a_file_stands_in_its_line(tmp_path):
+    (tmp_path / "odd.txt").write_bytes("The café opens at nine in the morning – bring €5.".encode("cp1252"))
+    code, out = run(tmp_path / "odd.txt")
+    assert code == 0 and len(out.splitlines()) == 1
+    assert "odd.txt: ready" in out and "not UTF-8" in out
+
+
 def test_a_folder_is_taken_in_with_a_line_a_file(folder):
     code, out = run(folder)
     assert code == 0 and len(out.splitlines()) == 2

@@ -333,6 +333,18 @@ def test_the_scan_finds_what_is_left_anywhere():
     assert "memory_guild" not in found
 
 
+def test_the_scan_finds_an_original_memory_that_was_set_aside_and_no_erasure_waits_for_it():
+    ada = opted_in("ada")
+    aside = database().with_name("memory.musebot.db")
+    aside.write_text(f"of {ada.id}")
+    try:
+        assert erase(ada).state == "done"
+        assert erasure.verify(ada.id) == {"file memory.musebot.db": 1}
+    finally:
+        aside.unlink()
+    assert erasure.verify(ada.id) == {}
+
+
 def test_the_scan_finds_entries_of_an_index_without_a_message():
     ada = opted_in("ada")
     say(ada, "hello")

@@ -2,10 +2,11 @@
 
 import pytest
 
-from memory import backends, facts
+from memory import backends, facts, snapshots
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.models import Fact
-from tests.factories import MemberFactory
+from memory.types import ChannelInfo, GuildInfo
+from tests.factories import ChannelFactory, GuildFactory, MemberFactory, MessageFactory
 from tests.memory.facts_support import states, tell, use_facts
 from tests.memory.memory_support import opted_in
 
@@ -62,6 +63,44 @@ def test_a_merge_keeps_one_with_the_lowest_trust_and_the_narrowest_audience(ada)
         "Enjoys green tea",
         "Drinks tea daily",
     }
+
+
+def learned_in(ada, text, channel):
+    facts.remember(ada, text)
+    message = MessageFactory(channel=channel, member_id=ada)
+    Fact.objects.filter(text=text).update(
+        evidence=message, audience="guild", guild=channel.guild, source="auto"
+    )
+
+
+@pytest.mark.parametrize(
+    ("readers", "merged"),
+    [({"open": [1, 2], "closed": [1]}, "closed"), ({"open": [2], "closed": [1]}, "nowhere")],
+)
+def test_a_merge_of_what_was_learned_in_two_channels_is_for_those_who_read_both(ada, readers, merged):
+    guild = GuildFactory()
+    channels = {name: ChannelFactory(guild=guild, name=name) for name in readers}
+    ids = {channels[name].discord_id: people for name, people in readers.items()}
+    infos = [ChannelInfo(one.discord_id, one.name) for one in channels.values()]
+    snapshots.record(guild=GuildInfo(guild.discord_id), readers=ids, channels=infos)
+    learned_in(ada, "Likes tea", channels["open"])
+    learned_in(ada, "Hides tea at work", channels["closed"])
+    kept = facts.merge(
+        keep_id=number("Likes tea"), other_ids=[number("Hides tea at work")], text="Likes tea, hides it"
+    )
+    kept.refresh_from_db()
+    if merged == "nowhere":
+        assert kept.audience == "dm"
+    else:
+        assert (kept.audience, kept.evidence.channel.name) == ("guild", merged)
+
+
+def test_facts_of_two_servers_are_merged_for_the_member_alone(ada):
+    learned_in(ada, "Likes tea", ChannelFactory())
+    learned_in(ada, "Likes figs", ChannelFactory())
+    kept = facts.merge(keep_id=number("Likes tea"), other_ids=[number("Likes figs")])
+    kept.refresh_from_db()
+    assert kept.audience == "dm"
 
 
 def test_facts_of_two_members_are_never_merged(ada):

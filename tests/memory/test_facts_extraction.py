@@ -372,6 +372,16 @@ def test_private_and_public_places_are_told_apart(ada):
     assert Fact.objects.get().audience == "guild"
 
 
+def test_what_was_said_in_private_is_not_said_in_public_because_part_of_it_is(ada):
+    dm = snowflake()
+    private = {"guild": GuildInfo(dm, kind="dm"), "channel": ChannelInfo(dm, kind="dm")}
+    tell(ada, "I have a dog named Rex", "Has a dog named Rex", **private)
+    tell(ada, "I have a dog", "Has a dog", sent_at=START + timedelta(minutes=5))
+    fact = Fact.objects.get()
+    assert (fact.text, fact.audience, fact.guild.kind) == ("Has a dog named Rex", "dm", "dm")
+    assert fact.said_at == START + timedelta(minutes=5), "it lives on all the same"
+
+
 def test_the_worker_knows_the_kind_of_work():
     assert "extract" in tasks.HANDLERS
     assert not Reply.objects.exists()

@@ -65,6 +65,7 @@ def test_recall_ranks_memories(client, ada):
     best = body["results"][0]
     assert best["text"] == TEXTS[1] and best["author"] == "Ada"
     assert best["channel_id"] == CHANNEL and best["user_id"] == str(ada.id)
+    assert best["discord_id"] == str(Message.objects.get(key=best["id"]).discord_id)
     assert isinstance(best["id"], str) and best["scores"] and best["sent_at"].startswith("2026-03-01")
     assert len(body["results"]) <= 3
 
@@ -84,7 +85,7 @@ def test_ask_answers_with_its_trace_and_remembers_nothing_of_it(client, ada):
     assert body["memories"][0]["text"] == TEXTS[1]
     assert Message.objects.count() == before
     trace = get(client, f"replies/{body['trace_id']}")
-    assert trace["trace_id"] == body["trace_id"]
+    assert trace["trace_id"] == body["trace_id"] and trace["origin"] == "api"
     assert trace["memories"][0]["text"] == TEXTS[1]
 
 

@@ -52,6 +52,13 @@ def test_bad_ids_in_a_path(client, path, value):
     assert error(method("/api/v1/" + path.format(value)), 422) == "invalid_input"
 
 
+@pytest.mark.parametrize("path, field", [("ask", "question"), ("recall", "query"), ("retrieve", "query")])
+def test_a_question_of_blanks_is_none(client, path, field):
+    response = post(client, path, {field: " \n", "guild_id": "5"})
+    assert error(response, 422) == "invalid_input"
+    assert response.json()["message"] == f"{field}: the text is empty"
+
+
 @pytest.mark.parametrize("value", ["0", "x", "-1", "9223372036854775808"])
 def test_bad_ids_in_a_query(client, value):
     for name in ("guild_id", "channel_id", "user_id", "limit"):
@@ -106,6 +113,7 @@ def test_a_field_that_is_not_known_is_named(client):
 
 def test_other_addresses_and_methods(client):
     assert error(client.get("/api/v1/nothing/here"), 404) == "not_found"
+    assert error(client.get("/api/v1/"), 404) == "not_found"
     response = client.delete("/api/v1/ask")
     assert error(response, 405) == "method_not_allowed"
     assert response["Allow"] == "POST"

@@ -19,6 +19,7 @@ from memory.models import (
     Member,
     Message,
     OutboxEntry,
+    Reply,
 )
 from tests.memory.test_import_files import GUILD, line, lines_file
 
@@ -78,6 +79,7 @@ def test_an_import_without_consent_says_what_to_do(chat):
         ("import_chat", "/none", "--guild", "x"),
         ("recall", "x", "--guild", "5"),
         ("recall", "x", "--guild", "-5"),
+        ("recall", " ", "--guild", "5"),
         ("recall", "x", "--guild", "5", "-k", "0"),
         ("ask", "  "),
         ("ask", "x", "--guild", "5"),
@@ -163,3 +165,24 @@ def test_the_sample_committee_is_read_by_its_members_only():
     assert "committee" in {row["channel"] for row in in_committee["results"]}
     Guild.objects.update(snapshot_at="2020-01-01T00:00Z")
     assert json.loads(run(*arguments, "--channel", "general"))["results"] == in_general["results"]
+
+
+def test_a_channel_of_one_of_several_servers_is_enough_to_ask(imported, tmp_path):
+    other = lines_file(
+        tmp_path / "other.jsonl", line(id="1", user_id="eve", text="Newts", channel_id="1400000000000000077")
+    )
+    run("import_chat", str(other), "--guild", str(GUILD + 1), "--consent-all")
+    body = json.loads(run("ask", "Newts?", "--channel", "1400000000000000077", "--json"))
+    assert [row["text"] for row in body["memories"]] == ["Newts"]
+    assert Reply.objects.get(id=body["trace_id"]).origin == "command"
+    for channel in ("78", "general"):
+        with pytest.raises(CommandError, match="There is no channel with the id"):
+            run("ask", "Newts?", "--channel", channel)
+
+
+def test_a_file_without_a_message_makes_no_server(tmp_path):
+    path = tmp_path / "chat.jsonl"
+    path.write_text('{"a": 1}\n')
+    with pytest.raises(SystemExit):
+        run("import_chat", str(path), "--guild", str(GUILD), "--consent-all")
+    assert not Guild.objects.exists()

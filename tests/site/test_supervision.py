@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from django.core.management.base import CommandError
+from django.core.management import CommandError, call_command
 
 from musebot_site import supervision
 from musebot_site.management.commands.up import require_free_port
@@ -131,6 +131,8 @@ def test_a_port_that_is_taken_gets_a_clear_message():
         port = other.getsockname()[1]
         with pytest.raises(CommandError, match=f"Port {port} on 127.0.0.1 is taken .* --port {port + 1}"):
             require_free_port("127.0.0.1", port)
+        with pytest.raises(CommandError, match=f"manage.py serve --port {port + 1}"):
+            call_command("serve", "--port", str(port))
     require_free_port("127.0.0.1", port)
 
 

@@ -112,8 +112,7 @@ class _Run:
         """In a dry run: ids of the members' messages."""
         self._early: list[ExportedMessage] = []
         """Bot messages that came before what they answer."""
-        if not dry_run:
-            remember_guild(guild)
+        self._guild_known = dry_run
 
     def take(self, batch: list[ExportedMessage | Unreadable]) -> None:
         self.report.read += len(batch)
@@ -122,6 +121,10 @@ class _Run:
             if len(self.report.unreadable) < SHOWN:
                 self.report.unreadable.append(f"message {unreadable.where}: {unreadable.why}")
         messages = [item for item in batch if isinstance(item, ExportedMessage)]
+        if messages and not self._guild_known:
+            # A file without a message in it is no reason to know a server.
+            remember_guild(self.guild)
+            self._guild_known = True
         self._leave_out("system", sum(message.is_system for message in messages))
         messages = [message for message in messages if not message.is_system]
         self._decide({message.author.id: message.author for message in messages if not message.author.is_bot})

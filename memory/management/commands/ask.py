@@ -45,6 +45,7 @@ class Command(MemoryCommand):
             guild=guild,
             channel=channel,
             operator=True,
+            origin="command",
         )
         result = self._run(request, stream=not options["json"])
         if options["json"]:
@@ -57,14 +58,14 @@ class Command(MemoryCommand):
     def _scope(
         self, guild_id: int | None, channel: str | None
     ) -> tuple[GuildInfo | None, ChannelInfo | None]:
-        """The server that is named, or the only one there is."""
+        """The server that is named, or the only one there is, or that of the channel."""
         if guild_id is not None:
             guild = arguments.find_guild(guild_id)
         else:
             known = list(Guild.objects.order_by("ordinal")[:2])
+            if channel and len(known) != 1:
+                known = [arguments.guild_of_channel(channel)]
             if len(known) != 1:
-                if channel:
-                    raise CommandError("--channel needs --guild.")
                 self.stderr.write("No memories are used: name the server with --guild ID.")
                 return None, None
             guild = known[0]

@@ -77,9 +77,8 @@ class Command(MemoryCommand):
             )
         if done.state == DocumentVersion.State.FAILED:
             return self._refuse(file.name, RagError(done.error_code, done.error, reason=done.reason))  # type: ignore[arg-type]
-        self.stdout.write(f"{file.name}: {_outcome(done, known=known)} ({time.monotonic() - began:.1f} s)")
-        for warning in done.warnings:
-            self.stdout.write(f"  {warning}")
+        said = f"{file.name}: {_outcome(done, known=known)} ({time.monotonic() - began:.1f} s)"
+        self.stdout.write(" ".join([f"{said}." if done.warnings else said, *done.warnings]))
         return 0
 
     def _same_or_refused(self, file: Path, before: DocumentVersion) -> DocumentVersion:

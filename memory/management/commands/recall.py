@@ -32,6 +32,8 @@ class Command(MemoryCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not get_config().memory_enabled:
             raise CommandError("Long-term memory is off: set MUSEBOT_EMBEDDING_MODEL.")
+        if not options["query"].strip():
+            raise CommandError("Write a query.")
         if options["k"] is not None and not 1 <= options["k"] <= 1000:
             raise CommandError("-k takes a number from 1 to 1000.")
         try:

@@ -7,9 +7,26 @@ import sys
 import warnings
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from musebot_site.management.commands.up import require_free_port
+
 THREADS = 8
+LOOPBACK = frozenset({"127.0.0.1", "localhost"})
+
+
+def proxy_options(host: str) -> dict[str, Any]:
+    """What waitress believes of a proxy before it: it drops these headers otherwise, and then nothing is ever taken for HTTPS.
+
+    Whoever reaches this address without the proxy must not be able to say that somebody else asks.
+    """
+    if not settings.SECURE_PROXY_SSL_HEADER:
+        return {}
+    if host in LOOPBACK:
+        headers = {"x-forwarded-for", "x-forwarded-proto"}
+        return {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": headers}
+    return {"trusted_proxy": "*", "trusted_proxy_headers": {"x-forwarded-proto"}}
 
 
 class Command(BaseCommand):
@@ -23,6 +40,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from waitress.server import create_server
 
+        require_free_port(options["host"], options["port"], command="serve")
         # Static files are found where they are; there is no folder that they were collected in.
         warnings.filterwarnings("ignore", message="No directory at")
         from musebot_site.wsgi import application
@@ -37,6 +55,7 @@ class Command(BaseCommand):
             send_bytes=1,
             # A stream to a browser that reads slowly must not hold a thread for ever.
             channel_timeout=120,
+            **proxy_options(options["host"]),
         )
         for name in ("SIGTERM", "SIGINT", "SIGBREAK"):
             if hasattr(signal, name):

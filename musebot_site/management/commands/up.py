@@ -92,7 +92,7 @@ class Command(BaseCommand):
             self.stdout.flush()
 
 
-def require_free_port(host: str, port: int) -> None:
+def require_free_port(host: str, port: int, *, command: str = "up") -> None:
     """Raises ``CommandError`` with what to do, unless the address can be listened on."""
     if not 0 < port < 65536:
         raise CommandError(f"{port} is no port; use a number from 1 to 65535.")
@@ -108,14 +108,15 @@ def require_free_port(host: str, port: int) -> None:
         try:
             probe.bind(address)
         except OSError as error:
-            raise CommandError(_why_not(error, host, port)) from error
+            raise CommandError(_why_not(error, host, port, command)) from error
 
 
-def _why_not(error: OSError, host: str, port: int) -> str:
+def _why_not(error: OSError, host: str, port: int, command: str) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
             f"Port {port} on {host} is taken by another program (perhaps Musebot runs already). "
-            f"Stop that one, or choose another port: python manage.py up --port {port + 1 if port < 65535 else 8000}"
+            "Stop that one, or choose another port: "
+            f"python manage.py {command} --port {port + 1 if port < 65535 else 8000}"
         )
     if error.errno == errno.EACCES:
         return f"Port {port} may not be used by an ordinary user; choose one above 1023."
