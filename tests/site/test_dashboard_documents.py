@@ -98,6 +98,14 @@ def test_versions_are_compared_and_rolled_back_to(staff):
     assert Document.objects.get().active.number == 1
 
 
+@pytest.mark.parametrize("version", ["", "x", "-1", "99", "²", "9" * 40])
+def test_a_version_that_there_is_not_is_refused_in_words(staff, version):
+    first = documents.upload(name="faq.md", data=b"# FAQ\n\nWe open at nine.")
+    response = post(staff, "document-change", first.document_id, action="roll-back", version=version)
+    assert response.status_code < 500
+
+
+
 def test_scope_and_switch_are_changed(staff):
     guild = GuildFactory(name="Harbour")
     version = upload()

@@ -54,6 +54,11 @@ def upload(request: Request) -> HttpResponse:
     return redirect("dashboard:documents")
 
 
+def _number(text: str) -> int:
+    """The number of a version; 0, which no version has, for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
 def _same_name(file: UploadedFile, guild_ids: list[int] | None) -> dict[str, Any] | None:
     """The question about a file whose name is taken; the file waits meanwhile."""
     existing = documents.find_same(file.name or "", guild_ids)
@@ -134,7 +139,7 @@ def change(request: Request, document_id: int) -> HttpResponse:
     elif action == "scope":
         _set_scope(request, document_id)
     elif action == "roll-back":
-        version = documents.roll_back(document_id, number=int(request.POST.get("version", "0") or 0))
+        version = documents.roll_back(document_id, number=_number(request.POST.get("version", "")))
         messages.success(request, f"Version {version.number} answers now.")
     return _to(document_id)
 
