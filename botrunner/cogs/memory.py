@@ -1,7 +1,8 @@
-"""The commands: ``/memory remember``, ``forget`` and ``status``, ``/new`` and ``/reset``."""
+"""The commands: ``/memory remember``, ``forget``, ``status``, ``facts``, ``export`` and ``undo``, ``/new`` and ``/reset``."""
 
 from __future__ import annotations
 
+import io
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
-from botrunner import adapters, fact_notices, notices
+from botrunner import adapters, fact_notices, notices, own_data
 from botrunner.quiet import log_failure
 from botrunner.replies import LOST
 from botrunner.splitting import split
@@ -67,6 +68,22 @@ class MemoryCog(commands.Cog):
     async def status(self, interaction: discord.Interaction[Any]) -> None:
         await self._answer(interaction, FAILED, notices.status, user_id=interaction.user.id)
 
+    @memory.command(name="export", description="Everything I remember of you, as a file")
+    async def export(self, interaction: discord.Interaction[Any]) -> None:
+        await self._answer(
+            interaction, FAILED, own_data.export, file_name="musebot.json", user_id=interaction.user.id
+        )
+
+    @memory.command(name="undo", description="Take back the last change to what I noted about you")
+    async def undo(self, interaction: discord.Interaction[Any]) -> None:
+        await self._answer(
+            interaction,
+            FAILED,
+            own_data.undo,
+            user_id=interaction.user.id,
+            private=interaction.guild_id is None,
+        )
+
     @memory.command(name="facts", description="The facts that I keep about you")
     async def facts(self, interaction: discord.Interaction[Any]) -> None:
         await self._answer(interaction, FAILED, fact_notices.list_facts, user_id=interaction.user.id)
@@ -112,13 +129,21 @@ class MemoryCog(commands.Cog):
         self,
         interaction: discord.Interaction[Any],
         on_failure: str,
-        function: Callable[..., str],
+        function: Callable[..., str | bytes],
+        *,
+        file_name: str = "",
         **arguments: Any,
     ) -> str:
-        """Acknowledges within Discord's three seconds, does the work on a thread, says how it went, and returns that."""
+        """Acknowledges within Discord's three seconds, does the work on a thread, says how it went, and returns that.
+
+        What is bytes is sent as a file.
+        """
         await interaction.response.defer(ephemeral=True, thinking=True)
+        files: list[discord.File] = []
         try:
-            text = await self.bot.bridge.command(function, **arguments)
+            result = await self.bot.bridge.command(function, **arguments)
+            text = result if isinstance(result, str) else "This is everything that I have stored of you."
+            files = [discord.File(io.BytesIO(result), file_name)] if isinstance(result, bytes) else []
         except MusebotError as error:
             log_failure(
                 logger, f"command {interaction.command and interaction.command.qualified_name}", error
@@ -131,7 +156,8 @@ class MemoryCog(commands.Cog):
             text = on_failure
         try:
             for part in split(text):
-                await interaction.followup.send(part, ephemeral=True)
+                await interaction.followup.send(part, ephemeral=True, files=files)
+                files = []
         except UNANSWERABLE as error:
             logger.warning("a command could not be answered any more (%s)", type(error).__name__)
         return text

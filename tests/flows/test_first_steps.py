@@ -36,6 +36,9 @@ def test_opt_in_talk_ask_and_forget(discord: DiscordSim, ollama: OllamaSim, stac
     assert "Memories: 3" in town.command("ada", "memory status")
     assert not stack.files_with("xylophone")
 
+    exported = discord.invoke(town.channels["general"], town.people["ada"], "memory export", timeout=60)
+    [shown] = exported["messages"]
+    assert shown["ephemeral"] and "musebot.json" in str(shown["attachments"])
     assert "erased" in town.command("ada", "memory forget")
     assert stack.count("memory_message") == 0
     assert stack.manage("verify_erasure", town.people["ada"], check=False).returncode == 0
