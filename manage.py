@@ -17,7 +17,12 @@ def main() -> None:
         from musebot_site.supervision import end_with_parent
 
         end_with_parent()
-    execute_from_command_line(sys.argv)
+    from memory.errors import ConfigurationError
+
+    try:
+        execute_from_command_line(sys.argv)
+    except ConfigurationError as error:
+        raise SystemExit(f"The configuration cannot work: {error}") from None
 
 
 if __name__ == "__main__":

@@ -33,3 +33,17 @@ def test_an_import_before_anything_else(tmp_path):
     assert "1 stored" in run("import_chat", str(chat), "--guild", str(GUILD), "--consent-all")
     found = json.loads(run("recall", "who plays the cello?", "--guild", str(GUILD), "--json"))
     assert [row["text"] for row in found["results"]] == ["My sister plays the cello"]
+
+
+def test_a_configuration_that_cannot_work_is_said_in_a_line(tmp_path):
+    environment = {
+        **os.environ,
+        "MUSEBOT_HOME": str(tmp_path),
+        "MUSEBOT_CONFIG": "",
+        "MUSEBOT_CHAT_MODEL": "gpt",
+    }
+    environment["DJANGO_SETTINGS_MODULE"] = "musebot_site.settings"
+    command = [sys.executable, "manage.py", "check"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert "MUSEBOT_CHAT_MODEL is 'gpt'; write ollama:NAME" in done.stderr

@@ -105,7 +105,6 @@ def test_a_version_that_there_is_not_is_refused_in_words(staff, version):
     assert response.status_code < 500
 
 
-
 def test_scope_and_switch_are_changed(staff):
     guild = GuildFactory(name="Harbour")
     version = upload()
