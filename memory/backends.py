@@ -26,6 +26,8 @@ _lock = threading.RLock()
 _kept: dict[str, tuple[Hashable, Any]] = {}
 _overrides: dict[str, Any] = {}
 
+VISION = "vision"
+"""Name of the ``InstallationState`` that says whether the chat model sees images."""
 EMBEDDING_TIMEOUT = 60.0
 """Seconds for a batch of documents, loading of the model included."""
 
@@ -93,12 +95,12 @@ def extraction_model(reference: ModelRef) -> ChatModel:
 
 
 def vision_model() -> VisionModel | None:
-    """The configured vision model; None where images are not described."""
+    """What describes images: the configured model, else a chat model that was found to see (``notice_vision``); None for neither."""
     if "vision_model" in _overrides:
         given: VisionModel | None = _given("vision_model")
         return given
     config = get_config()
-    reference = config.memory.vision_model
+    reference = config.memory.vision_model or _seeing_chat_model(config)
     if reference is None:
         return None
 
@@ -108,6 +110,29 @@ def vision_model() -> VisionModel | None:
         return ImageDescriber(_make_chat(reference, config))
 
     return _once("vision", _chat_key(reference, config), make)
+
+
+def notice_vision() -> None:
+    """Asks the hosts whether the chat model sees images, and notes the answer for ``vision_model``, which asks nobody."""
+    config = get_config()
+    reference = config.chat.model
+    if not config.memory.vision_by_chat_model or reference is None or reference.provider != "ollama":
+        return
+    from memory.models import InstallationState
+
+    sees = _ollama_pool(config).is_able(reference.name, "vision")
+    noted = {"model": str(reference), "sees": sees}
+    InstallationState.objects.update_or_create(name=VISION, defaults={"value": noted})
+
+
+def _seeing_chat_model(config: Config) -> ModelRef | None:
+    reference = config.chat.model
+    if not config.memory.vision_by_chat_model or reference is None or reference.provider != "ollama":
+        return None
+    from memory.models import InstallationState
+
+    noted = InstallationState.objects.filter(name=VISION).values_list("value", flat=True).first()
+    return reference if noted == {"model": str(reference), "sees": True} else None
 
 
 def vector_index(space: EmbeddingSpace) -> VectorIndex:

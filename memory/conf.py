@@ -60,6 +60,8 @@ class MemorySettings(Frozen):
     embedding_model: ModelRef | None = None
     """``None``: long-term memory is off."""
     vision_model: ModelRef | None = None
+    vision_by_chat_model: bool = True
+    """Where no vision model is named: a chat model that its host says can see describes images."""
     top_k: int = 24
     token_budget: int = 400
     """Tokens that recalled memories may take in a prompt."""

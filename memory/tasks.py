@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from celery import shared_task
 from django.db import OperationalError
 
-from memory import blocks, capture, embedding, erasure, facts, outbox, retention
+from memory import backends, blocks, capture, embedding, erasure, facts, outbox, retention
 from memory.errors import MusebotError
 from memory.models import InstallationState, OutboxEntry
 from memory.rag import evaluation, ingest, orphans
@@ -89,6 +89,7 @@ def _look_for_another_model() -> None:
     if time.monotonic() - _looked_at >= LOOK_SECONDS:
         _looked_at = time.monotonic()
         embedding.notice_change()
+        backends.notice_vision()
 
 
 def work_through(kind: str, *, seconds: float | None = None) -> bool:

@@ -203,6 +203,7 @@ def _memory(env: Mapping[str, str], bot: Mapping[str, Any], sources: _Sources) -
     return MemorySettings(
         embedding_model=_embedding_model(env, bot, sources),
         vision_model=parse_model(vision, "MUSEBOT_VISION_MODEL"),
+        vision_by_chat_model="MUSEBOT_VISION_MODEL" not in env,
         top_k=_positive("topK", sources.pick("topK", env, "", block.get("topK"), defaults.top_k)),
         token_budget=_positive(
             "tokenBudget",

