@@ -8,12 +8,12 @@ import logging
 from contextlib import aclosing
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 import discord
 from discord.ext import commands
 
 from botrunner import adapters
+from botrunner.lines import Lines, Place
 from botrunner.quiet import log_failure
 from botrunner.replies import LOST, Part, ReplyGone, ReplyWriter, keep_typing
 from botrunner.rules import is_silenced, shown_text, turn_request, wants_answer
@@ -38,7 +38,7 @@ class ChatCog(commands.Cog):
     def __init__(self, bot: MusebotClient) -> None:
         self.bot = bot
         self._turns = asyncio.Semaphore(bot.bridge.reply_threads)
-        self._order: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self._lines = Lines()
         self._writers: set[ReplyWriter] = set()
         self._answering: set[int] = set()
         self._running: set[asyncio.Task[None]] = set()
@@ -47,22 +47,26 @@ class ChatCog(commands.Cog):
     async def on_message(self, message: discord.Message) -> None:
         if not adapters.is_plain(message):
             return
-        if not await self.bot.knows(message):
-            return
-        key = await self.bot.capturing.store(message)
+        place = self._lines.take(message.channel.id)
         try:
+            if not await self.bot.knows(message):
+                return
+            key = await self.bot.capturing.store(message)
             if wants_answer(message, self.bot.me) and not await self.bot.bridge.capture(
                 is_silenced, message.channel
             ):
-                await self._as_task(self.answer(message, key))
+                await self._as_task(self.answer(message, key, place))
         except Exception as error:
             log_failure(logger, f"answering message {message.id}", error)
+        finally:
+            place.leave()
 
     async def answer(
-        self, message: discord.Message, question_key: int | None, *, resumed: bool = False
+        self, message: discord.Message, question_key: int | None, place: Place, *, resumed: bool = False
     ) -> None:
-        """Answers a message; returns when the answer stands complete, or cannot be given any more."""
+        """Answers a message; returns when the answer stands complete, or cannot be given any more, and leaves its place."""
         if message.id in self._answering:
+            place.leave()
             return
         self._answering.add(message.id)
         try:
@@ -71,11 +75,12 @@ class ChatCog(commands.Cog):
             trace_id = await self.bot.bridge.capture(chat.begin, request)
             if trace_id is None:
                 return
-            lock = self._order.setdefault(message.channel.id, asyncio.Lock())
-            async with lock, self._turns:
+            await place.turn()
+            async with self._turns:
                 await self._turn(message, request, trace_id, question_key, resumed)
         finally:
             self._answering.discard(message.id)
+            place.leave()
 
     async def _turn(
         self,
@@ -168,7 +173,8 @@ class ChatCog(commands.Cog):
                 )
             else:
                 key = await self.bot.capturing.store(message)
-                self._as_task(self.answer(message, key, resumed=True))
+                place = self._lines.take(message.channel.id)
+                self._as_task(self.answer(message, key, place, resumed=True))
 
     async def _fetch(self, channel_id: int | None, message_id: int) -> discord.Message:
         channel: Any = self.bot.get_channel(channel_id or 0) or await self.bot.fetch_channel(channel_id or 0)
