@@ -112,6 +112,14 @@ def vision_model() -> VisionModel | None:
     return _once("vision", _chat_key(reference, config), make)
 
 
+def describes_images() -> bool:
+    """Whether there is a vision model, without making it: what capture asks before it stores a message that is an image alone."""
+    if "vision_model" in _overrides:
+        return _given("vision_model") is not None
+    config = get_config()
+    return (config.memory.vision_model or _seeing_chat_model(config)) is not None
+
+
 def notice_vision() -> None:
     """Asks the hosts whether the chat model sees images, and notes the answer for ``vision_model``, which asks nobody."""
     config = get_config()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from memory.conf import get_config
+from memory import backends
 from memory.models import Member
 from memory.types import AttachmentInfo, ChannelInfo, IncomingMessage
 
@@ -25,8 +25,8 @@ def clean(text: str) -> str:
 
 
 def images(message: IncomingMessage) -> list[AttachmentInfo]:
-    """Attachments that can be described: images, where a vision model is configured."""
-    if not message.attachments or get_config().memory.vision_model is None:
+    """Attachments that can be described: images, where there is a vision model."""
+    if not message.attachments or not backends.describes_images():
         return []
     return [one for one in message.attachments if _is_image(one)]
 

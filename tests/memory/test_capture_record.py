@@ -4,10 +4,10 @@ from datetime import date, timedelta
 
 import pytest
 
-from memory import capture
+from memory import backends, capture
 from memory.conf import ModelRef
 from memory.index.base import GUILD_SHIFT
-from memory.models import Channel, DailyCount, Guild, GuildMember, Member, Message
+from memory.models import Channel, DailyCount, Guild, GuildMember, InstallationState, Member, Message
 from memory.types import AttachmentInfo, ChannelInfo, GuildInfo
 from tests.factories import START, incoming, person, snowflake
 from tests.memory.memory_support import found_by_words, message, opted_in, say
@@ -108,6 +108,18 @@ def test_text_that_a_database_cannot_hold_is_cleaned():
 @pytest.mark.parametrize("text", ["", "  \n ", "\0"])
 def test_nothing_said_is_not_stored(text):
     assert capture.record_message(incoming(text, author=opted_in("ada"))) is None
+
+
+@pytest.mark.parametrize("sees", [True, False])
+def test_a_chat_model_that_sees_makes_an_image_alone_a_memory(settings, sees):
+    chat = settings.MUSEBOT.chat.model_copy(update={"model": ModelRef(provider="ollama", name="gemma3")})
+    settings.MUSEBOT = settings.MUSEBOT.model_copy(update={"chat": chat})
+    InstallationState.objects.create(name=backends.VISION, value={"model": "ollama:gemma3", "sees": sees})
+    image = AttachmentInfo(
+        id=1, filename="boat.png", url="https://cdn.example/boat.png", content_type="image/png"
+    )
+    sent = incoming("", author=opted_in("ada"), attachments=(image,))
+    assert (capture.record_message(sent) is not None) is sees
 
 
 def test_images_alone_are_stored_where_they_can_be_described(settings):
