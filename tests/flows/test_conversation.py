@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from celery import Celery
 
 from tests.flows.admin import admin_at, erase_member, start_dashboard
 from tests.flows.stack import Community, Stack, running_ollama, words
@@ -21,7 +22,7 @@ TEXTS = {message["id"]: message["text"] for message in DATA["messages"]}
 ONLY_ILSE = ("quillwort", "zymurgist")
 """Words that nobody but Ilse uses, and she in each of her messages."""
 WORDS_OF_ITS_OWN = {"running"}
-"""What the product writes into the database itself: states of work and erasures."""
+"""What the product writes into the database itself: states of work and erasures. Wake-ups in the broker's folder add their own."""
 ENOUGH = 24
 """Questions of the 30 that have to have a memory which answers them in the prompt."""
 
@@ -44,11 +45,11 @@ def stack(install: Callable[..., Stack], discord: DiscordSim, ollama: OllamaSim)
 
 
 def test_a_long_conversation_is_remembered_and_forgotten(
-    discord: DiscordSim, ollama: OllamaSim, stack: Stack
+    discord: DiscordSim, ollama: OllamaSim, stack: Stack, tmp_path: Path
 ) -> None:
     ollama.on({"endpoint": "chat"}, {"reply": "Let me think about that."})
     town = Community(discord, ["maren", "tobias", "ilse"], ["general", "garden"])
-    before = stack.words_in_files()
+    before = stack.words_in_files() | words_of_a_wake_up(tmp_path)
     stack.start_bot()
     stack.start_worker()
     base = start_dashboard(stack)
@@ -85,6 +86,19 @@ def nothing_is_left_of(who: str, stack: Stack, before: set[str]) -> None:
     assert len(gone) > 100
     left = gone & stack.words_in_files()
     assert not left
+
+
+def words_of_a_wake_up(folder: Path) -> set[str]:
+    """The words of Celery's envelope: a message that waits in the broker's folder is among the files that are searched."""
+    folder = folder / "wake-up"
+    folder.mkdir()
+    options = {"data_folder_in": str(folder), "data_folder_out": str(folder)}
+    with Celery(broker="filesystem://", broker_transport_options=options) as app:
+        app.send_task("memory.wake_up")
+    (message,) = folder.glob("*.msg")
+    found = words(message.read_text())
+    assert "stamps" in found
+    return found
 
 
 def only_said_by(who: str) -> set[str]:
