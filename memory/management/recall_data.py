@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -96,6 +98,36 @@ def store(conversations: Sequence[dict[str, Any]], progress: Progress) -> list[S
     return stored
 
 
+_VERBS = {"does": "do", "has": "have", "is": "am", "were": "was"}
+
+
+def first_person(question: Mapping[str, Any], users: Collection[str]) -> dict[str, Any] | None:
+    """The question as the person would ask it whom it names (its ``asker``, or else the first): "When did I move?"
+
+    None where it names nobody.
+    """
+    text = str(question["text"])
+    wanted = [str(question["asker"])] if question.get("asker") else list(users)
+    places = [(found.start(), name) for name in wanted if name and (found := _name(name).search(text))]
+    if not places:
+        return None
+    name = min(places)[1]
+    text = re.sub(rf"{_name(name).pattern}['’]s?(?!\w)", "my", text)
+    text = re.sub(rf"\b(does|has|is|were) {_name(name).pattern}", _asks_me, text, flags=re.IGNORECASE)
+    text = re.sub(rf"\b(to|for|with|of|about|by|from|at|on) {_name(name).pattern}", r"\1 me", text)
+    text = _name(name).sub("I", text)
+    return {**question, "text": text[:1].upper() + text[1:], "asker": name}
+
+
+def _name(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+
+
+def _asks_me(found: re.Match[str]) -> str:
+    verb = _VERBS[found[1].lower()]
+    return f"{verb.capitalize() if found[1][0].isupper() else verb} I"
+
+
 def embed(texts: Sequence[str]) -> Vectors:
     """Vectors of documents with the configured embedder, in batches."""
     embedder = backends.embedder()
@@ -110,6 +142,7 @@ def _store_rows(number: int, conversation: dict[str, Any]) -> tuple[Stored, list
     channels: dict[str, Channel] = {}
     users: dict[str, int] = {}
     messages = []
+    answered = {str(memory["reply_to"]) for memory in conversation["memories"] if memory.get("reply_to")}
     for sequence, memory in enumerate(conversation["memories"], 1):
         name = str(memory["user"])
         if name not in users:
@@ -130,17 +163,28 @@ def _store_rows(number: int, conversation: dict[str, Any]) -> tuple[Stored, list
                 author_name=name,
                 text=str(memory["text"] or ""),
                 captions=str(memory.get("image") or ""),
+                discord_id=_message_id(number, memory["id"]) if str(memory["id"]) in answered else None,
+                reply_to=_message_id(number, memory.get("reply_to")),
                 sent_at=sent_at if sent_at.tzinfo else sent_at.replace(tzinfo=UTC),
                 embedding=Message.Embedding.DONE,
                 source="import",
             )
         )
+        answered.discard(str(memory["id"]))  # an id that comes twice is that of its first message
     Message.objects.bulk_create(messages, batch_size=500)
     ids = {
         message.key: str(memory["id"])
         for message, memory in zip(messages, conversation["memories"], strict=True)
     }
     return Stored(guild, ids, users, conversation.get("questions") or []), messages
+
+
+def _message_id(number: int, name: object) -> int | None:
+    """An id of Discord's size for a message of a data set."""
+    if name in (None, ""):
+        return None
+    digest = hashlib.blake2b(f"{number} {name}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) >> 1
 
 
 def _create_member(guild: Guild, user_id: int, name: str) -> None:

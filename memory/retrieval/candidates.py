@@ -13,6 +13,7 @@ from django.db import connection
 
 from memory import backends
 from memory.index.base import TextHit, Vector, VectorHit, VectorIndex
+from memory.index.sql import among, array
 
 Hit = TypeVar("Hit", TextHit, VectorHit)
 
@@ -37,6 +38,8 @@ class Row:
     sent_at: datetime
     following: tuple[int | None, int | None]
     """Keys of the next message of the channel and of the one after it."""
+    reply_to: int | None = None
+    """Discord's id of the message that it answers."""
 
 
 _OWN_FIELDS = [each.name for each in fields(Row)][:8]
@@ -104,17 +107,21 @@ def _usable(search: Callable[[int], list[Hit]]) -> list[Hit]:
 
 
 _USABLE = (
-    "FROM json_each(%s) AS wanted CROSS JOIN memory_message AS message ON message.key = wanted.value "
+    "FROM {among} CROSS JOIN memory_message AS message "
     "JOIN memory_member AS member ON member.user_id = message.member_id "
     "JOIN memory_channel AS channel ON channel.discord_id = message.channel_id "
-    "WHERE NOT message.paused AND member.withdrawn_at IS NULL AND channel.deleted_at IS NULL"
+    "WHERE message.key = wanted.value AND NOT message.paused AND member.withdrawn_at IS NULL AND channel.deleted_at IS NULL"
 )
+
+
+def _usable_rows() -> str:
+    return _USABLE.format(among=among())
 
 
 def usable_keys(keys: Collection[int]) -> set[int]:
     """Those of the keys that may be recalled: not paused, of a member who has not withdrawn, in a channel that is there."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT message.key {_USABLE}", (json.dumps(sorted(keys)),))
+        cursor.execute(f"SELECT message.key {_usable_rows()}", (array(sorted(keys)),))
         return {row[0] for row in cursor.fetchall()}
 
 
@@ -124,9 +131,9 @@ def keys_of(discord_ids: Collection[int]) -> frozenset[int]:
         return frozenset()
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT message.key FROM json_each(%s) AS wanted "
-            "CROSS JOIN memory_message AS message ON message.discord_id = wanted.value",
-            (json.dumps(sorted(discord_ids)),),
+            f"SELECT message.key FROM {among()} "
+            "CROSS JOIN memory_message AS message WHERE message.discord_id = wanted.value",
+            (array(sorted(discord_ids)),),
         )
         return frozenset(row[0] for row in cursor.fetchall())
 
@@ -143,26 +150,26 @@ def load_rows(keys: Collection[int]) -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT message.key, message.discord_id, message.channel_id, channel.name, message.author_id, "
-            "message.author_name, message.text, message.captions, message.sent_at, "
-            f"{_FOLLOWING.format(0)}, {_FOLLOWING.format(1)} {_USABLE}",
-            (json.dumps(sorted(keys)),),
+            "message.author_name, message.text, message.captions, message.sent_at, message.reply_to, "
+            f"{_FOLLOWING.format(0)}, {_FOLLOWING.format(1)} {_usable_rows()}",
+            (array(sorted(keys)),),
         )
         return [_row(*values) for values in cursor.fetchall()]
 
 
 def _row(*values: Any) -> Row:
-    *own, sent_at, following, second = values
+    *own, sent_at, reply_to, following, second = values
     named = dict(zip(_OWN_FIELDS, own, strict=True))
-    return Row(**named, sent_at=moment(sent_at), following=(following, second))
+    return Row(**named, sent_at=moment(sent_at), following=(following, second), reply_to=reply_to)
 
 
 def load_contents(keys: Collection[int]) -> dict[int, dict[str, object]]:
     """The full records (``Message.content``) of those that have one."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT message.key, message.content FROM json_each(%s) AS wanted "
-            "CROSS JOIN memory_message AS message ON message.key = wanted.value",
-            (json.dumps(sorted(keys)),),
+            f"SELECT message.key, message.content FROM {among()} "
+            "CROSS JOIN memory_message AS message WHERE message.key = wanted.value",
+            (array(sorted(keys)),),
         )
         return {
             key: value

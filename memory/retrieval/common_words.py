@@ -7,6 +7,11 @@ i im ive my me mine myself ich mich mir mein meine meinem meinen meiner meines j
 meus minhas io mio mia miei mie ik mijn ja mój moja mnie я мне меня мой моя моё мои ben benim 我 私 僕 俺
 """
 FIRST_PERSON = frozenset(_FIRST.split())
+_SECOND = """
+you your yours yourself youre u ur du dich dir dein deine deinen deiner euch euer tu toi te ton ta tes vous votre vos ti
+tuo tua você vocês seu sua jij je jouw jullie ty ciebie twój ты тебя тебе твой вы вас ваш sen senin 你 你们 あなた
+"""
+SECOND_PERSON = frozenset(_SECOND.split())
 # Names that are words as well: only with a capital letter inside a sentence, or with 's.
 _NAMES = """
 april art august autumn bill bob chase dawn dean don drew faith frank grace grant guy harmony hope hunter ivy jack jade

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from memory.retrieval.candidates import Row
 
+_MENTION = re.compile(r"<@!?(\d{1,20})>")
 MOST_CHARACTERS = 700
 """Of one line: a wall of text may not take the whole budget."""
 MOST_OF_A_PAGE = 400
@@ -18,7 +20,7 @@ def line_of(row: Row, content: Mapping[str, Any], style: Literal["lines", "json"
     """``[8 May 2023 Caroline] text``, with what is known of images and links; or the record as JSON."""
     if style == "json":
         return json.dumps(_cut(content) or _record(row), ensure_ascii=False, separators=(",", ":"))
-    text = " ".join(row.text.split())
+    text = " ".join(_with_names(row.text, content).split())
     if len(text) > MOST_CHARACTERS:
         text = text[:MOST_CHARACTERS].rstrip() + " …"
     if row.captions:
@@ -28,6 +30,20 @@ def line_of(row: Row, content: Mapping[str, Any], style: Literal["lines", "json"
     day = row.sent_at
     author = " ".join(row.author_name.split()).replace("]", ")")
     return f"[{day.day} {day:%B %Y} {author}] {text}".rstrip()
+
+
+def _with_names(text: str, content: Mapping[str, Any]) -> str:
+    """``<@123>`` as ``@Ada``, where the record says who that is."""
+    if "<@" not in text:
+        return text
+    mentions = content.get("mentions")
+    users = mentions.get("users") if isinstance(mentions, dict) else None
+    names = {
+        str(user.get("id")): str(user.get("displayName") or user.get("username") or "")
+        for user in (users if isinstance(users, list) else ())
+        if isinstance(user, dict)
+    }
+    return _MENTION.sub(lambda found: f"@{names[found[1]]}" if names.get(found[1]) else found[0], text)
 
 
 def _shortened(text: str, most: int = 200) -> str:

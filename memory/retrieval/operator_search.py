@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import struct
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,9 +17,9 @@ from django.db import connection
 
 from memory import backends
 from memory.errors import InvalidInput
-from memory.index.base import VectorIndex, key_range
-from memory.index.fulltext import FIELDED, TABLE
-from memory.index.terms import match_expression, tokens
+from memory.index import sql
+from memory.index.base import Page, VectorIndex, key_range
+from memory.index.terms import tokens
 from memory.llm.base import Vectors
 from memory.models import Guild
 from memory.retrieval.vectors import active_space
@@ -31,6 +30,8 @@ FEW = 5000
 """As many rows are compared one by one where filters leave no more; otherwise the index gives the nearest, filtered after."""
 HORIZON = 4096
 """Nearest neighbours that the index gives at most; a search with wide filters ends there."""
+WIDE = 1000
+"""The same where nothing but the server limits the search, so that none of them is left out: twenty pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +50,15 @@ class _Filters:
     since: datetime | None
     until: datetime | None
 
-    def sql(self, key: str) -> tuple[list[str], list[Any]]:
-        """Conditions on ``message`` and its ``key`` column, and their values."""
+    def sql(self) -> tuple[list[str], list[Any]]:
+        """Conditions on ``message`` beside its guild, and their values."""
         conditions: list[str] = []
         values: list[Any] = []
-        if self.guild is not None:
-            conditions.append(f"{key} BETWEEN %s AND %s")
-            values += key_range(self.guild)
         named = {
             "message.channel_id = %s": self.channel_id,
             "message.member_id = %s": self.user_id,
-            "message.sent_at >= %s": _text(self.since),
-            "message.sent_at < %s": _text(self.until),
+            "message.sent_at >= %s": _moment(self.since),
+            "message.sent_at < %s": _moment(self.until),
         }
         for condition, value in named.items():
             if value is not None:
@@ -107,25 +105,9 @@ def search(
 
 
 def _keyword(text: str, filters: _Filters, limit: int, after: SearchHit | None) -> list[SearchHit]:
-    expression = match_expression(tokens(text) or tokens(text, stop_words=frozenset()))
-    if not expression:
-        return []
-    conditions, values = filters.sql(f"{TABLE}.rowid")
-    join = f"JOIN memory_message AS message ON message.key = {TABLE}.rowid" if filters.narrow() else ""
-    inner = (
-        f"SELECT {TABLE}.rowid AS key, {FIELDED} AS score FROM {TABLE} {join} "
-        f"WHERE {' AND '.join([f'{TABLE} MATCH %s', *conditions])}"
-    )
-    values = [expression, *values]
-    beyond = ""
-    if after is not None:
-        beyond = "WHERE score < %s OR (score = %s AND key > %s)"
-        values += [after.score, after.score, after.key]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT key, score FROM ({inner}) {beyond} ORDER BY score DESC, key LIMIT %s", [*values, limit]
-        )
-        return [SearchHit(*row) for row in cursor.fetchall()]
+    words = tokens(text) or tokens(text, stop_words=frozenset())
+    page = Page(*filters.sql(), after=(after.score, after.key) if after else None)
+    return [SearchHit(*row) for row in backends.text_index().page(filters.guild, words, limit, page)]
 
 
 def _semantic(text: str, filters: _Filters, limit: int, after: SearchHit | None) -> list[SearchHit]:
@@ -151,7 +133,8 @@ def _nearest(index: VectorIndex, vector: Vectors, filters: _Filters) -> list[Sea
             hits = [SearchHit(key, float(np.dot(other, vector))) for key, other in found.items()]
             return sorted(hits, key=lambda hit: (-hit.score, hit.key))
     channels = None if filters.channel_id is None else {filters.channel_id}
-    nearest = index.nearest(filters.guild, vector, HORIZON, channels=channels)
+    most = HORIZON if filters.narrow() else WIDE
+    nearest = index.nearest(filters.guild, vector, most, channels=channels)
     hits = [SearchHit(hit.key, hit.cosine) for hit in nearest]
     if not filters.narrow():
         return hits
@@ -160,11 +143,15 @@ def _nearest(index: VectorIndex, vector: Vectors, filters: _Filters) -> list[Sea
 
 
 def _matching(filters: _Filters, limit: int, among: list[int] | None = None) -> list[int]:
-    conditions, values = filters.sql("message.key")
-    source = "memory_message AS message"
+    conditions, values = filters.sql()
+    if filters.guild is not None:
+        conditions.append("message.key BETWEEN %s AND %s")
+        values += key_range(filters.guild)
+    source, conditions = "memory_message AS message", [*conditions, "1 = 1"]
     if among is not None:
-        source = "json_each(%s) AS wanted CROSS JOIN memory_message AS message ON message.key = wanted.value"
-        values.insert(0, json.dumps(among))
+        source = f"{sql.among()} CROSS JOIN memory_message AS message"
+        conditions.append("message.key = wanted.value")
+        values.insert(0, sql.array(among))
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT message.key FROM {source} WHERE {' AND '.join(conditions)} LIMIT %s", [*values, limit]
@@ -172,9 +159,9 @@ def _matching(filters: _Filters, limit: int, among: list[int] | None = None) -> 
         return [row[0] for row in cursor.fetchall()]
 
 
-def _text(moment: datetime | None) -> str | None:
-    """A time as Django writes it into SQLite."""
-    return None if moment is None else str(moment.astimezone(UTC).replace(tzinfo=None))
+def _moment(moment: datetime | None) -> Any:
+    """A time as Django writes it."""
+    return None if moment is None else connection.ops.adapt_datetimefield_value(moment.astimezone(UTC))
 
 
 def _encode(hit: SearchHit) -> str:

@@ -7,8 +7,10 @@ and kept as authors.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from django.db import connection
 
@@ -17,6 +19,11 @@ from memory.retrieval.common_words import COMMON, FIRST_PERSON, NAMES_AND_WORDS
 
 MOST_MEMBERS = 5000
 """Members of a server whose names are looked for: those who wrote most."""
+LARGE = 500
+"""Members of a server whose names are kept for a while."""
+KEPT_SECONDS = 60.0
+MOST_KEPT = 64
+"""Large servers whose names are kept."""
 MOST_PER_NAME = 3
 """Members that one name may stand for."""
 
@@ -26,7 +33,8 @@ _MENTION = re.compile(r"<@!?(\d{1,20})>")
 _POSSESSIVE = re.compile(r"['’]s?\b|['’](?=\s|$)", re.IGNORECASE)
 # "Tell me when Ada moved" does not ask about the person who asks.
 _ASIDE = re.compile(r"\b(?:tell|remind|show|give|help|let|explain(?: to)?)\s+me\b", re.IGNORECASE)
-_PLAIN = STOP_WORDS | COMMON | NAMES_AND_WORDS
+_NO_FIRST_NAMES = STOP_WORDS | COMMON
+_PLAIN = _NO_FIRST_NAMES | NAMES_AND_WORDS
 
 
 Span = tuple[int, int, tuple[int, ...]]
@@ -48,8 +56,49 @@ class People:
     text: str
 
 
-def known_members(guild: int) -> list[KnownMember]:
-    """Members who have opted in and were seen in a server (by its ordinal)."""
+Names = dict[str, dict[tuple[str, ...], set[int]]]
+
+
+class KnownMembers(tuple[KnownMember, ...]):
+    """The members of a server, with what is made of their names once and serves as long as nobody comes, goes or changes a name."""
+
+    @cached_property
+    def names(self) -> Names:
+        return _names_by_first_word(self)
+
+    @cached_property
+    def ids(self) -> frozenset[int]:
+        return frozenset(member.user_id for member in self)
+
+
+_Stamp = tuple[int, float, float]
+_large: dict[int, tuple[_Stamp, float, KnownMembers]] = {}
+"""Of large servers: what they were kept under, until when (``time.monotonic``), and the members."""
+
+
+def known_members(guild: int) -> KnownMembers:
+    """Members who have opted in and were seen in a server (by its ordinal).
+
+    Reading thousands of names takes longer than the rest of a recall: in a large server who comes and goes counts at once, and a
+    changed name within a minute.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*), sum(id), sum(member_id / 4194304) FROM memory_guildmember WHERE guild_id = %s",
+            [guild],
+        )
+        stamp: _Stamp = cursor.fetchone()
+    if stamp[0] <= LARGE:
+        return _read_members(guild)
+    kept = _large.get(guild)
+    if kept is None or kept[0] != stamp or kept[1] < time.monotonic():
+        if len(_large) >= MOST_KEPT:
+            _large.clear()
+        kept = _large[guild] = (stamp, time.monotonic() + KEPT_SECONDS, _read_members(guild))
+    return kept[2]
+
+
+def _read_members(guild: int) -> KnownMembers:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT here.member_id, here.username, here.display_name, member.username, member.display_name "
@@ -57,15 +106,21 @@ def known_members(guild: int) -> list[KnownMember]:
             "WHERE here.guild_id = %s AND member.withdrawn_at IS NULL ORDER BY here.message_count DESC LIMIT %s",
             (guild, MOST_MEMBERS),
         )
-        return [
-            KnownMember(row[0], tuple(dict.fromkeys(name for name in row[1:] if name)))
-            for row in cursor.fetchall()
-        ]
+        # In an order that does not change with every message.
+        return _known(tuple(sorted(cursor.fetchall())))
+
+
+@lru_cache(maxsize=32)
+def _known(rows: tuple[tuple[int, str, str, str, str], ...]) -> KnownMembers:
+    return KnownMembers(
+        KnownMember(row[0], tuple(dict.fromkeys(name for name in row[1:] if name))) for row in rows
+    )
 
 
 def find_people(text: str, members: Sequence[KnownMember], asker_id: int | None = None) -> People:
     """Finds members' names, exact or misspelt, mentions, and "I" for the one who asks (if a member)."""
-    known = {member.user_id for member in members}
+    members = members if isinstance(members, KnownMembers) else KnownMembers(members)
+    known = members.ids
     spans: list[Span] = [(m.start(), m.end(), (int(m[1]),)) for m in _MENTION.finditer(text)]
     spans += _cjk_names(text, members)
     taken = [(start, end) for start, end, _ in spans]
@@ -112,8 +167,8 @@ def _cjk_names(text: str, members: Sequence[KnownMember]) -> list[Span]:
     return spans
 
 
-def _word_names(text: str, members: Sequence[KnownMember]) -> list[Span]:
-    by_first = _names_by_first_word(members)
+def _word_names(text: str, members: KnownMembers) -> list[Span]:
+    by_first = members.names
     words = list(_WORD.finditer(text))
     spans: list[Span] = []
     at = 0
@@ -129,9 +184,6 @@ def _word_names(text: str, members: Sequence[KnownMember]) -> list[Span]:
     return spans
 
 
-Names = dict[str, dict[tuple[str, ...], set[int]]]
-
-
 def _names_by_first_word(members: Sequence[KnownMember]) -> Names:
     """Names as sequences of words, by their first word: whole names, first names, user names without digits at the end."""
     names: Names = {}
@@ -139,7 +191,7 @@ def _names_by_first_word(members: Sequence[KnownMember]) -> Names:
         for name in member.names:
             words = tuple(word.casefold() for word in _WORD.findall(name))
             forms = {words}
-            if words and len(words[0]) >= 3 and words[0] not in STOP_WORDS | COMMON:
+            if words and len(words[0]) >= 3 and words[0] not in _NO_FIRST_NAMES:
                 forms.add(words[:1])
                 forms.add((words[0].rstrip("0123456789"),))
             for form in forms:

@@ -42,7 +42,7 @@ def understand(query: RecallQuery, guild: int) -> Understood:
         text=text,
         words=tuple(words),
         authors=people.authors,
-        everyone={member.user_id for member in members} <= set(people.authors),
+        everyone=members.ids <= set(people.authors),
         dates=named_dates(question, query.now or timezone.now()),
         asks_when=asks_when(question),
     )

@@ -10,9 +10,11 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from memory import snapshots
+from memory import measures, snapshots
 from memory.conf import get_config
+from memory.errors import ModelUnavailable
 from memory.models import Channel, Guild
+from memory.models.fast import get
 from memory.retrieval.candidates import Candidates, Scope, by_vector, by_words, gather, keys_of
 from memory.retrieval.query import Understood, understand
 from memory.retrieval.scoring import score
@@ -25,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 DISABLED = "memory_disabled"
 ERROR = "error"
+PATIENCE = 60.0
+"""Seconds, where nobody waits for a reply."""
 
 
 class _Clock:
@@ -53,15 +57,16 @@ class _Clock:
 def recall(query: RecallQuery) -> Recall:
     """What is remembered that may answer a question, in the order of its use.
 
-    Never raises: ``degraded`` says what was missing (``no_vectors``, ``timeout``, ``same_channel_only``, ``memory_disabled``, ``error``;
-    several are joined by commas).
+    Never raises: ``degraded`` says what was missing (``no_vectors``, ``timeout``, ``same_channel_only``, ``recall_off``,
+    ``memory_disabled``, ``error``; several are joined by commas).
     """
     config = get_config()
     if not config.memory_enabled:
         return Recall(degraded=DISABLED)
     clock = _Clock(config.memory.recall_timeout)
     try:
-        return _recall(query, clock)
+        with measures.recall_seconds.time():
+            return _recall(query, clock)
     except Exception as error:  # a reply must not fail for want of memories
         logger.warning(
             "recall failed in guild %s: %s", query.guild_id, type(error).__name__, exc_info=_quiet(error)
@@ -75,13 +80,15 @@ def _quiet(error: Exception) -> bool:
 
 
 def _recall(query: RecallQuery, clock: _Clock) -> Recall:
-    guild = Guild.objects.filter(discord_id=query.guild_id).first()
+    guild = get(Guild, discord_id=query.guild_id)
     if guild is None or not query.text.strip():
         return Recall(timings=clock.total())
     with clock.stage("scope"):
         visible = snapshots.visible_channels(
             guild=guild, channel_id=query.channel_id, asker_id=query.asker_id
         )
+        if visible.ids is not None and not visible.ids:
+            return Recall(timings=clock.total(), degraded=visible.degraded)
         channels = _channels_in_use(guild, visible.ids)
         scope = Scope(guild.ordinal, channels, keys_of(query.exclude_discord_ids))
     with clock.stage("query"):
@@ -123,6 +130,18 @@ def _found(
             texts, nearest, found.index if found else None, found.vector if found else None
         )
     return candidates, weights_for(found.identity if found else None), missing
+
+
+def considered(query: RecallQuery) -> tuple[Candidates, Understood]:
+    """What a recall would choose from, for fitting its weights. Raises ``ModelUnavailable`` where it would not be complete."""
+    guild = Guild.objects.get(discord_id=query.guild_id)
+    visible = snapshots.visible_channels(guild=guild, channel_id=query.channel_id, asker_id=query.asker_id)
+    scope = Scope(guild.ordinal, _channels_in_use(guild, visible.ids), keys_of(query.exclude_discord_ids))
+    question = understand(query, guild.ordinal)
+    candidates, _, missing = _found(scope, question, query, _Clock(PATIENCE))
+    if missing:
+        raise ModelUnavailable(f"The recall was not complete ({missing}), so nothing can be fitted on it.")
+    return candidates, question
 
 
 def _channels_in_use(guild: Guild, visible: Collection[int] | None) -> Collection[int] | None:

@@ -121,6 +121,48 @@ def test_the_table_has_a_line_for_each_method_and_kind(data_set: Path) -> None:
     ]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_first_person_and_cross_validation_are_sections_of_their_own(data_set: Path) -> None:
+    out = io.StringIO()
+    call_command(
+        "evaluate_recall",
+        str(data_set),
+        "--first-person",
+        "--cross-validate",
+        "--json",
+        stdout=out,
+        stderr=io.StringIO(),
+    )
+    found = json.loads(out.getvalue())
+    assert list(found) == ["method", "plain", "keyword", "first_person", "cross_validated"]
+    assert list(found["first_person"]) == ["method", "plain", "keyword"]
+    assert set(found["first_person"]["method"]["by_kind"]) == {"single"}  # the other question names nobody
+    assert found["first_person"]["method"]["recall@5"] == 1.0
+    assert list(found["cross_validated"]) == ["all", "one", "two"]
+    assert all(set(report) == MEASURES | {"by_kind"} for report in found["cross_validated"].values())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "asker"),
+    [
+        ("When did Ada move?", "When did I move?", "Ada"),
+        ("What is Ada's cat called?", "What is my cat called?", "Ada"),
+        ("Does Ada know Ben?", "Do I know Ben?", "Ada"),
+        ("What has Ben told Ada?", "What have I told Ada?", "Ben"),
+        ("Who lives with Ada?", "Who lives with me?", "Ada"),
+        ("Ada likes what?", "I likes what?", "Ada"),
+    ],
+)
+def test_a_question_in_the_first_person(text: str, expected: str, asker: str) -> None:
+    found = recall_data.first_person({"text": text, "relevant": []}, ["Ada", "Ben"])
+    assert found is not None and (found["text"], found["asker"]) == (expected, asker)
+
+
+def test_a_question_that_names_nobody_has_no_first_person() -> None:
+    assert recall_data.first_person({"text": "What is new in Adana?"}, ["Ada"]) is None
+    assert recall_data.first_person({"text": "When did Ada move?", "asker": "Ben"}, ["Ada", "Ben"]) is None
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -23,6 +23,20 @@ NOW = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
         ("am 8.5.2023", date(2023, 5, 8)),
         ("What did we do yesterday?", date(2026, 6, 30)),
         ("three days ago", date(2026, 6, 28)),
+        ("What did we do on Friday?", date(2026, 6, 26)),
+        ("on Wednesday", date(2026, 6, 24)),
+        ("am 3. März", date(2024, 3, 3)),
+        ("el 3 de mayo de 2024", date(2024, 5, 3)),
+        ("3 maja", date(2023, 5, 3)),
+        ("Was war gestern?", date(2026, 6, 30)),
+        ("Qu'avons-nous fait hier ?", date(2026, 6, 30)),
+        ("vor zwei Wochen", date(2026, 6, 17)),
+        ("il y a 3 jours", date(2026, 6, 28)),
+        ("due settimane fa", date(2026, 6, 17)),
+        ("三天前", date(2026, 6, 28)),
+        ("2023年5月8日", date(2023, 5, 8)),
+        ("5월 8일에 뭐 했어", date(2026, 5, 8)),
+        ("que s'est-il passé lundi", date(2026, 6, 29)),
     ],
 )
 def test_days(question: str, day: date) -> None:
@@ -50,10 +64,21 @@ def test_near_reaches_over_the_end_of_the_year() -> None:
         ("That may be so", date(2020, 5, 20), False),
         ("Did they march on?", date(2020, 3, 1), False),
         ("last month", date(2026, 6, 2), True),
+        ("le mois dernier", date(2026, 6, 2), True),
+        ("上个月", date(2026, 6, 2), True),
+        ("เดือนที่แล้ว", date(2026, 6, 2), True),
+        ("en mai", date(2020, 5, 20), True),
+        ("в мае", date(2020, 5, 20), True),
+        ("8月に", date(2020, 8, 20), True),
+        ("which mayo was it", date(2020, 5, 20), False),
     ],
 )
 def test_months(question: str, day: date, expected: bool) -> None:
     assert named_dates(question, NOW).in_month(day) is expected
+
+
+def test_here_in_german_is_not_yesterday_in_french() -> None:
+    assert named_dates("Wer war hier?", NOW).days == ()
 
 
 def test_questions_for_a_time() -> None:
@@ -63,7 +88,18 @@ def test_questions_for_a_time() -> None:
 
 def test_messages_that_speak_of_a_time() -> None:
     assert all(
-        map(tells_time, ["I moved last week", "see you on Friday", "seit gestern", "in 2019", "昨天去了"])
+        map(
+            tells_time,
+            [
+                "I moved last week",
+                "see you on Friday",
+                "seit gestern",
+                "in 2019",
+                "昨天去了",
+                "on m'attend en février",
+                "в пятницу",
+            ],
+        )
     )
     assert not any(map(tells_time, ["I like tea", "a friendly dog", ""]))
 

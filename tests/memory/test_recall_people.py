@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.models import GuildMember
+from memory.retrieval import people
 from memory.retrieval.people import KnownMember, distance, find_people
+from tests.factories import GuildFactory, MemberFactory
 
 CAROLINE, MELANIE, MARK, JEAN, YUKI = 1, 2, 3, 4, 5
 MEMBERS = [
@@ -96,3 +99,26 @@ def test_distance(one: str, other: str, expected: int) -> None:
 def test_any_text_and_any_names(text: str, names: list[str]) -> None:
     people = find_people(text, [KnownMember(n, (name,)) for n, name in enumerate(names) if name], asker_id=0)
     assert len(people.text) <= len(text)
+
+
+@pytest.mark.django_db
+def test_in_a_large_server_who_comes_and_goes_counts_at_once(monkeypatch) -> None:
+    monkeypatch.setattr(people, "LARGE", 1)
+    guild = GuildFactory()
+
+    def joins(name: str) -> GuildMember:
+        return GuildMember.objects.create(guild=guild, member=MemberFactory(), username=name)
+
+    first, second = joins("quendolin"), joins("barnabas")
+    assert {one.user_id for one in people.known_members(guild.ordinal)} == {first.member_id, second.member_id}
+    third = joins("theodora")
+    names = {one.user_id: one.names[0] for one in people.known_members(guild.ordinal)}
+    assert names[third.member_id] == "theodora" and len(names) == 3
+    GuildMember.objects.filter(guild=guild, member=first.member).update(username="gwendolyn")
+    assert people.known_members(guild.ordinal) is people.known_members(guild.ordinal)
+    monkeypatch.setattr(people, "KEPT_SECONDS", -1.0)
+    people._large.clear()
+    names = {one.user_id: one.names[0] for one in people.known_members(guild.ordinal)}
+    assert names[first.member_id] == "gwendolyn"
+    third.delete()
+    assert len(people.known_members(guild.ordinal)) == 2

@@ -1,10 +1,15 @@
-"""``evaluate_recall FILE``: how well recall finds the messages that answer questions, against simpler methods in the same run."""
+"""``evaluate_recall FILE``: how well recall finds the messages that answer questions, against simpler methods in the same run.
+
+``--first-person`` asks every question that names somebody once more in that person's own words; ``--cross-validate`` adds the figures
+of weights that were fitted on all other conversations.
+"""
 
 from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +21,18 @@ from memory.conf import get_config
 from memory.errors import MusebotError
 from memory.index.terms import tokens
 from memory.llm.base import Vectors
-from memory.management import recall_data
+from memory.management import recall_cases, recall_data
 from memory.management.measures import DEPTH, Report
 from memory.management.recall_data import Stored
+from memory.management.recall_data import first_person as in_first_person
 from memory.types import RecallQuery
 
 NO_BUDGET = 1_000_000
+SECTIONS = {
+    "first_person": "In the first person, asked by whom the question names",
+    "cross_validated": "Each conversation with weights fitted on the others",
+}
+Sections = Mapping[str, Mapping[str, Report]]
 
 
 class Command(BaseCommand):
@@ -30,6 +41,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", help="JSON: {conversations: [{name, memories, questions}]}")
+        parser.add_argument(
+            "--first-person",
+            action="store_true",
+            help="also ask as the person would whom a question names (I, my)",
+        )
+        parser.add_argument(
+            "--cross-validate",
+            action="store_true",
+            help="also report each conversation with weights fitted on all others",
+        )
         parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -40,16 +61,37 @@ class Command(BaseCommand):
         try:
             conversations = recall_data.read(options["file"])
             with scratch_database():
-                reports = self._measure(conversations)
+                reports = self._measure(
+                    conversations,
+                    first_person=options["first_person"],
+                    cross_validate=options["cross_validate"],
+                )
         except MusebotError as error:
             raise CommandError(error.message) from error
-        found = {name: report.summary() for name, report in reports.items()}
-        self.stdout.write(json.dumps(found, indent=2) if options["json"] else _table(reports))
+        self.stdout.write(json.dumps(_summaries(reports), indent=2) if options["json"] else _table(reports))
 
-    def _measure(self, conversations: Sequence[dict[str, Any]]) -> dict[str, Report]:
+    def _measure(
+        self, conversations: Sequence[dict[str, Any]], *, first_person: bool, cross_validate: bool
+    ) -> Sections:
         stored = recall_data.store(conversations, self._progress)
         self._progress("embedding the bare messages for the plain method")
         plain = _Plain(stored, conversations)
+        sections = {"": self._asked(stored, plain)}
+        if first_person:
+            own = [
+                replace(
+                    one, questions=[q for each in one.questions if (q := in_first_person(each, one.users))]
+                )
+                for one in stored
+            ]
+            sections["first_person"] = self._asked(own, plain)
+        if cross_validate:
+            asked = recall_cases.collect(stored, self._progress)
+            found = recall_cases.cross_validated(asked, recall_cases.no_weights())
+            sections["cross_validated"] = {"all": recall_cases.together(found), **found}
+        return sections
+
+    def _asked(self, stored: Sequence[Stored], plain: _Plain) -> dict[str, Report]:
         reports = {"method": Report(), "plain": Report(), "keyword": Report()}
         for number, one in enumerate(stored, 1):
             self._progress(f"asking {number} of {len(stored)}: {len(one.questions)} questions")
@@ -101,16 +143,27 @@ class _Plain:
         return [name for owner, name in (self.owners[int(i)] for i in nearest) if owner is one]
 
 
-def _table(reports: dict[str, Report]) -> str:
+def _summaries(sections: Sections) -> dict[str, Any]:
+    """The three methods at the top; every other section under its name."""
+    found: dict[str, Any] = {}
+    for section, reports in sections.items():
+        summaries = {name: report.summary() for name, report in reports.items()}
+        found |= {section: summaries} if section else summaries
+    return found
+
+
+def _table(sections: Sections) -> str:
     names = ["recall@5", "recall@10", "hit@5", "mrr", "ndcg@10"]
     lines = [f"{'':28}" + "".join(f"{name:>11}" for name in [*names, "questions"])]
 
     def row(label: str, values: dict[str, Any], count: int) -> str:
         return f"{label:28}" + "".join(f"{values.get(name, 0.0):>11.3f}" for name in names) + f"{count:>11}"
 
-    for method, report in reports.items():
-        values, counts = report.summary(), report.questions()
-        lines.append(row(method, values, sum(counts.values())))
-        by_kind: dict[str, Any] = values["by_kind"]
-        lines += [row(f"  {kind or '(no kind)'}", part, counts[kind]) for kind, part in by_kind.items()]
+    for section, reports in sections.items():
+        lines += ["", SECTIONS[section]] if section else []
+        for method, report in reports.items():
+            values, counts = report.summary(), report.questions()
+            lines.append(row(method, values, sum(counts.values())))
+            by_kind: dict[str, Any] = values["by_kind"]
+            lines += [row(f"  {kind or '(no kind)'}", part, counts[kind]) for kind, part in by_kind.items()]
     return "\n".join(lines)
