@@ -27,6 +27,7 @@ class Sim(Access, Serializers, Messages):
     def __init__(self, cfg: argparse.Namespace | None = None):
         self.base = ""
         self.t0 = time.time()
+        self.client_id, self.client_secret = "100000000000000001", secrets.token_urlsafe(24)
         self._ev: asyncio.Event | None = None
         self.cfg = Obj(
             ack_deadline=3.0,

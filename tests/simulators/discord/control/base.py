@@ -61,6 +61,8 @@ def info(sim: Sim):
         "control": sim.base + "/sim",
         "token": sim.bot.token,
         "application_id": str(sim.bot.id),
+        "client_id": sim.client_id,
+        "client_secret": sim.client_secret,
         "bot_id": str(sim.bot.id),
         "owner_id": str(sim.owner.id),
         "sim_version": SIM_VERSION,

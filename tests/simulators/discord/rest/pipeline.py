@@ -16,7 +16,7 @@ from ..errors import ApiErr, unauthorized
 from ..faults import find_fault, rate_check
 from ..store import Obj
 from ..world import Sim
-from . import channels, commands, guilds, interactions, messages, threads, users  # noqa: F401 (they register)
+from . import channels, commands, guilds, interactions, messages, oauth, threads, users  # noqa: F401 (they register)
 from .request import ROUTES, Req
 
 
@@ -133,7 +133,7 @@ async def rest_handler(sim: Sim, request):
             },
             h,
         )
-    body, files = {}, {}
+    body, files, form = {}, {}, {}
     try:
         ct = request.content_type
         if ct == "multipart/form-data":
@@ -146,6 +146,8 @@ async def rest_handler(sim: Sim, request):
                         bytes(await part.read(decode=False)),
                         part.headers.get("Content-Type"),
                     )
+        elif ct == "application/x-www-form-urlencoded":
+            form = dict(await request.post())
         elif request.can_read_body:
             raw = await request.read()
             body = json.loads(raw) if raw else {}
@@ -153,7 +155,7 @@ async def rest_handler(sim: Sim, request):
         return done(400, {"message": "The request body contains invalid JSON.", "code": 50109}, h)
     if request.transport is None or request.transport.is_closing():
         return drop("client_gone")
-    rq = Req(sim, bot, params, request.query, body, files, request, method, path)
+    rq = Req(sim, bot, params, request.query, body, files, request, method, path, form)
     try:
         status, out = await hit[3](rq)
     except ApiErr as e:
@@ -167,4 +169,8 @@ async def rest_handler(sim: Sim, request):
     if f:
         rec["fault"] = f.id
         return drop("drop_after")
+    if isinstance(out, oauth.Page):
+        return done(status, headers=h, text=str(out))
+    if isinstance(out, oauth.Redirect):
+        return done(status, headers=dict(h, Location=str(out)), text="")
     return done(status, out, h)

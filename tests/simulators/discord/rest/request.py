@@ -11,9 +11,9 @@ MAJOR = ("channel_id", "guild_id", "webhook_id", "webhook_token")
 
 
 class Req:
-    __slots__ = ("sim", "bot", "p", "q", "body", "files", "web", "method", "path")
+    __slots__ = ("sim", "bot", "p", "q", "body", "files", "web", "method", "path", "form")
 
-    def __init__(self, sim, bot, p, q, body, files, web_req, method, path):
+    def __init__(self, sim, bot, p, q, body, files, web_req, method, path, form=None):
         self.sim, self.bot, self.p, self.q, self.body, self.files, self.web = (
             sim,
             bot,
@@ -24,6 +24,7 @@ class Req:
             web_req,
         )
         self.method, self.path = method, path
+        self.form = form or {}
 
     # -- lookups with Discord's errors
     def guild(self):

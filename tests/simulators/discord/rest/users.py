@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..actions import app_flags, remove_bot
-from ..errors import ApiErr, unknown_user
+from ..errors import ApiErr, unauthorized, unknown_user
+from . import oauth
 from .request import Req, route, snow_arg
 
 
@@ -26,8 +27,13 @@ async def r_gateway_bot(r: Req):
     }
 
 
-@route("GET", "/users/@me")
+@route("GET", "/users/@me", auth=False)
 async def r_me(r: Req):
+    person = oauth.bearer(r, "identify")
+    if person is not None:
+        return 200, oauth.me(r, person)
+    if r.bot is None:
+        raise unauthorized()
     return 200, dict(
         r.sim.user_d(r.bot.id),
         verified=True,
@@ -47,8 +53,13 @@ async def r_me_patch(r: Req):
     return await r_me(r)
 
 
-@route("GET", "/users/@me/guilds")
+@route("GET", "/users/@me/guilds", auth=False)
 async def r_my_guilds(r: Req):
+    person = oauth.bearer(r, "guilds")
+    if person is not None:
+        return 200, oauth.guilds(r, person)
+    if r.bot is None:
+        raise unauthorized()
     after, limit = int(r.q.get("after", 0)), min(200, int(r.q.get("limit", 200)))
     gs = sorted(
         (g for g in r.sim.guilds.values() if r.bot.id in g.members and g.id > after), key=lambda g: g.id
