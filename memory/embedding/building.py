@@ -1,4 +1,4 @@
-"""Builds the vectors of another model beside those that serve, switches, and drops the older ones.
+"""Builds the vectors of another model beside those that serve, switches, and drops those that nobody wants any more.
 
 Which messages a space lacks is seen from its index, so a worker that is killed repeats one batch at most. What is said, edited or
 erased meanwhile is seen by the next pass; the switch comes once a pass finds hardly anything, and what little is missing then is
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from memory import backends, consent, outbox
+from memory.embedding.keeping import keep_in_place_of
 from memory.embedding.progress import Progress
 from memory.embedding.spaces import is_of
 from memory.embedding.work import DISABLED_SECONDS, checked, embedded_text, is_the_hosts_fault
@@ -21,6 +22,7 @@ from memory.errors import MemoryDisabled, ModelError, ModelUnavailable
 from memory.index.base import VectorIndex, VectorRow
 from memory.llm.base import Embedder, Vectors
 from memory.models import EmbeddingSpace, Member, Message, OutboxEntry
+from memory.models.locks import SPACES, hold, locked
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +93,7 @@ class _Turn:
             progress = Progress.begin_pass(self.space)
         after = progress.after
         while page := _page(after):
-            missing = _without(page, self.index, after)
+            missing = without(page, self.index, after)
             rows = _may_be_embedded(missing, progress.refused)
             for start in range(0, len(rows), BATCH):
                 if self._is_over():
@@ -135,7 +137,8 @@ class _Turn:
             return False
         owners = {consent.Consent(row.member_id, row.member.epoch) for row in rows}
         allowed = consent.require_many(owners)
-        now = {row.key: row for row in Message.objects.filter(key__in=[row.key for row in rows])}
+        there = Message.objects.filter(key__in=[row.key for row in rows]).order_by("key")
+        now = {row.key: row for row in locked(there)}
         same = [
             VectorRow(key=row.key, channel=now[row.key].channel_id, vector=vector)
             for row, vector in zip(rows, vectors, strict=True)
@@ -152,10 +155,11 @@ class _Turn:
 
     @transaction.atomic
     def _switch(self) -> bool:
+        hold(SPACES)
         building = EmbeddingSpace.objects.filter(pk=self.space.pk, state=State.BUILDING)
         if not outbox.extend([self.entry]) or not building.exists():
             return False
-        EmbeddingSpace.objects.exclude(pk=self.space.pk).update(state=State.RETIRED)
+        keep_in_place_of(self.space)
         building.update(state=State.ACTIVE)
         Progress.begin_settling(self.space)
         logger.info("the vectors of %s serve from now on", self.space)
@@ -165,7 +169,7 @@ class _Turn:
         """Notes on each message which vector it has now; the few that have none are queued."""
         after = Progress.load(self.space).settled
         while page := _page(after):
-            there = set(page) - set(_without(page, self.index, after))
+            there = set(page) - set(without(page, self.index, after))
             with transaction.atomic():
                 if not outbox.extend([self.entry]):
                     return False
@@ -194,7 +198,7 @@ def _page(after: int) -> list[int]:
     return list(rows.order_by("key").values_list("key", flat=True)[:PAGE])
 
 
-def _without(page: Sequence[int], index: VectorIndex, after: int) -> list[int]:
+def without(page: Sequence[int], index: VectorIndex, after: int) -> list[int]:
     """Those of a page that the index does not hold."""
     there: set[int] = set()
     while keys := index.keys(after, 2 * PAGE):
@@ -236,6 +240,7 @@ def drop_retired() -> None:
                     break  # it is wanted again
                 index.remove(keys)
         with transaction.atomic():
+            hold(SPACES)
             if EmbeddingSpace.objects.filter(pk=space.pk, state=State.RETIRED).delete()[0]:
                 index.drop()
 

@@ -23,6 +23,7 @@ from memory.embedding.spaces import (
 )
 from memory.errors import Conflict, ModelUnavailable, NotFound
 from memory.models import EmbeddingSpace, InstallationState, OutboxEntry
+from memory.models.locks import SPACES, hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,8 @@ def change() -> Change | None:
     if building is not None:
         return _building(active, building)
     entry = OutboxEntry.objects.filter(kind=MIGRATE, subject=active.pk).first()
-    if entry is not None and EmbeddingSpace.objects.filter(state=State.RETIRED).exists():
-        older = EmbeddingSpace.objects.filter(state=State.RETIRED).order_by("-id")[0]
+    before = EmbeddingSpace.objects.filter(state__in=[State.RETIRED, State.KEPT]).order_by("state", "-id")
+    if entry is not None and (older := before.first()) is not None:
         now = Progress.load(active)
         return _between(
             older,
@@ -131,6 +132,7 @@ def resume() -> None:
 def cancel() -> None:
     """Stays with the older model: what was built goes, and is not begun again until ``start``. Raises ``NotFound``."""
     with transaction.atomic():
+        hold(SPACES)
         building = EmbeddingSpace.objects.filter(state=State.BUILDING).order_by("-id").first()
         if building is None:
             raise NotFound("No vectors are being built.")

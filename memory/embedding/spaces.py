@@ -1,7 +1,7 @@
 """Which vectors are in use, and which model makes them.
 
 A changed model gets a space of its own. It is built in the background while the older space serves, with the older model, as long
-as that one answers; ``memory.embedding.building`` builds it, switches, and drops the older one.
+as that one answers; ``memory.embedding.building`` builds it and switches, ``memory.embedding.keeping`` keeps the older one for a while.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from memory.conf import get_config
 from memory.errors import MemoryDisabled, ModelError, ModelUnavailable
 from memory.llm.base import Embedder, EmbedderIdentity
 from memory.models import EmbeddingSpace, InstallationState, OutboxEntry
+from memory.models.locks import SPACES, hold
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +29,8 @@ DECLINED = "embedding_declined"
 """The model whose vectors somebody decided not to build."""
 
 State = EmbeddingSpace.State
+IN_USE = (State.ACTIVE, State.BUILDING)
+"""Spaces that are written to; one that is kept is built again before it is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +132,13 @@ def notice_change() -> bool:
 
 def begin(identity: EmbedderIdentity, *, even_if_declined: bool = False) -> EmbeddingSpace | None:
     """The space of a model: the one that serves, or one that is being built from now on. None if that was declined."""
-    found = EmbeddingSpace.objects.filter(**asdict(identity)).exclude(state=State.RETIRED).first()
+    found = EmbeddingSpace.objects.filter(**asdict(identity), state__in=IN_USE).first()
     if found is not None:
         return found
     if not even_if_declined and is_declined(identity):
         return None
     with transaction.atomic():
+        hold(SPACES)
         space, _ = EmbeddingSpace.objects.get_or_create(**asdict(identity))
         active = EmbeddingSpace.objects.filter(state=State.ACTIVE).order_by("-id").first()
         if active is not None and active.pk == space.pk:
@@ -142,7 +146,7 @@ def begin(identity: EmbedderIdentity, *, even_if_declined: bool = False) -> Embe
         backends.vector_index(space).create()
         if active is None or not backends.vector_index(active).keys(limit=1):
             # There is nothing that could serve meanwhile.
-            EmbeddingSpace.objects.exclude(pk=space.pk).update(state=State.RETIRED)
+            EmbeddingSpace.objects.exclude(pk=space.pk).update(state=State.RETIRED, kept_until=None)
             _set(space, State.ACTIVE)
         else:
             EmbeddingSpace.objects.filter(state=State.BUILDING).exclude(pk=space.pk).update(
@@ -166,14 +170,15 @@ def decline(space: EmbeddingSpace) -> None:
 
 
 def _set(space: EmbeddingSpace, state: State) -> None:
-    space.state = state
-    space.save(update_fields=["state"])
+    space.state, space.kept_until = state, None
+    space.save(update_fields=["state", "kept_until"])
 
 
 def _stop_others(identity: EmbedderIdentity) -> None:
     """The configuration names the serving model again. Another build of the same name is no change of mind: a host may be away."""
     InstallationState.objects.filter(name=DECLINED).delete()
     with transaction.atomic():
+        hold(SPACES)
         rows = EmbeddingSpace.objects.filter(state=State.BUILDING)
         ids = list(rows.exclude(provider=identity.provider, name=identity.name).values_list("pk", flat=True))
         if ids:

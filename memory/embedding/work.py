@@ -13,7 +13,7 @@ import numpy as np
 from django.db import transaction
 
 from memory import backends, consent, outbox
-from memory.embedding.spaces import serving
+from memory.embedding.spaces import IN_USE, serving
 from memory.errors import (
     ConsentMissing,
     MemoryDisabled,
@@ -28,6 +28,7 @@ from memory.errors import (
 from memory.index.base import VectorRow
 from memory.llm.base import Embedder, Vectors
 from memory.models import EmbeddingSpace, Member, Message, OutboxEntry
+from memory.models.locks import locked
 
 logger = logging.getLogger(__name__)
 
@@ -172,11 +173,7 @@ def _write(
     """One transaction: consent and epoch again, the text again, then vectors, states and the end of the work."""
     by_key = {entry.subject: vector for entry, vector in zip(entries, vectors, strict=True)}
     with transaction.atomic():
-        if (
-            not EmbeddingSpace.objects.filter(id=space.id)
-            .exclude(state=EmbeddingSpace.State.RETIRED)
-            .exists()
-        ):
+        if not EmbeddingSpace.objects.filter(id=space.id, state__in=IN_USE).exists():
             outbox.hold(entries, 0)  # the model was changed meanwhile
             return
         entries = _without_paused(entries)
@@ -184,7 +181,10 @@ def _write(
         owners = {
             (messages[entry.subject].member_id, entry.epoch) for entry in entries if entry.subject in messages
         }
-        allowed_owners = {owner for owner in owners if _may_write(*owner)}
+        allowed_owners = {owner for owner in sorted(owners) if _may_write(*owner)}
+        messages = {
+            row.key: row for row in locked(Message.objects.filter(key__in=list(by_key)).order_by("key"))
+        }
         allowed = [
             entry
             for entry in entries

@@ -12,6 +12,8 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from memory import erasure
+
 register = template.Library()
 
 STATE_ICONS = {"ok": "ok", "busy": "busy", "attention": "attention", "failed": "failed", "off": "off"}
@@ -83,8 +85,8 @@ def at_most(value: int, limit: int = 10_000) -> str:
 
 
 @register.filter
-def milliseconds(value: float | int | None) -> str:
-    if value is None:
+def milliseconds(value: float | int | str | None) -> str:
+    if value is None or isinstance(value, str):  # what a template did not find is an empty text
         return "–"
     return (
         f"{value / 1000:.1f} s" if value >= 1000 else f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
@@ -128,6 +130,8 @@ STORES = {
     "memories": "Memories",
     "answers": "Answers of the bot to them",
     "vectors": "Vectors",
+    "words": "Entries of the full-text index",
+    "proposals": "Proposals of a persona",
     "traces": "Traces of replies",
     "answers_to_others": "Answers to others that leaned on their words",
     "facts": "Facts",
@@ -183,3 +187,9 @@ def got_worse(count: int) -> str:
 @register.filter
 def measure(values: Mapping[str, float], name: str) -> float | None:
     return values.get(name)
+
+
+@register.simple_tag
+def what_was_searched() -> str:
+    """What the re-scan of an erasure looked into, which depends on where things are stored."""
+    return erasure.searched()
