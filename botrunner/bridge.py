@@ -16,13 +16,15 @@ from typing import Any, ParamSpec, TypeVar
 
 from django.db import close_old_connections
 
+from memory.models.locks import retried
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 CAPTURE_THREADS = 2
 """SQLite has one writer; the second thread reads while the first writes."""
 COMMAND_THREADS = 2
-REPLY_THREADS = 4
+REPLY_THREADS = 20
 """Also the largest number of turns at once; see ``cogs.chat``."""
 
 
@@ -46,7 +48,8 @@ class Bridge:
         return await self._run(self._command, partial(function, *args, **kwargs))
 
     async def _run(self, pool: ThreadPoolExecutor, call: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(pool, self._guarded, call)
+        # What is said and asked does no harm twice: a message that is stored is found, a consent that is given stays.
+        return await asyncio.get_running_loop().run_in_executor(pool, self._guarded, partial(retried, call))
 
     async def stream(
         self, function: Callable[P, Iterator[T]], *args: P.args, **kwargs: P.kwargs

@@ -18,6 +18,7 @@ from botrunner.cogs.chat import ChatCog
 from botrunner.cogs.history import HistoryCog
 from botrunner.cogs.memory import MemoryCog, on_command_error
 from botrunner.cogs.readers import ReadersCog
+from botrunner.cogs.why import WhyCog
 from botrunner.quiet import log_failure
 from memory import embedding
 from memory.models import InstallationState
@@ -59,7 +60,14 @@ class MusebotClient(_Base):
     async def setup_hook(self) -> None:
         self.capturing, self.replies, self.reading = CaptureCog(self), ChatCog(self), ReadersCog(self)
         self.histories = HistoryCog(self)
-        for cog in (self.capturing, self.replies, self.reading, self.histories, MemoryCog(self)):
+        for cog in (
+            self.capturing,
+            self.replies,
+            self.reading,
+            self.histories,
+            MemoryCog(self),
+            WhyCog(self),
+        ):
             await self.add_cog(cog)
         self.tree.on_error = on_command_error  # type: ignore[method-assign]
 

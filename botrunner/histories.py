@@ -20,6 +20,7 @@ SKIPPED = {
     "too_old": "older than the server keeps",
     "error_message": "apologies of mine",
     "deleted": "deleted meanwhile",
+    "erased": "erased before, at their author's wish",
 }
 
 

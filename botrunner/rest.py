@@ -16,6 +16,7 @@ from typing import Any
 import aiohttp
 
 from botrunner.limits import Limits
+from memory import measures
 from memory.errors import MusebotError
 
 logger = logging.getLogger(__name__)
@@ -154,6 +155,7 @@ class Rest:
         else:
             # Not Discord but what stands before it: this address sent too much.
             seconds, everywhere = float(headers.get("Retry-After") or 60), True
+        measures.rate_limits.inc()
         logger.info("Discord asks to wait for %.1f s%s", seconds, " with everything" if everywhere else "")
         self._limits.refused(bucket, seconds, everywhere=everywhere)
 

@@ -9,7 +9,7 @@ import discord
 
 from botrunner import adapters
 from memory.conf import DiscordConfig, get_config
-from memory.models import Channel
+from memory.policies import Policy, policy_for
 from memory.types import TurnRequest, TurnResult
 
 NO_WORDS = "(They called you without saying anything.)"
@@ -35,15 +35,20 @@ def shown_text(result: TurnResult | None) -> str:
     return text if text.strip() else get_config().chat.error_message
 
 
-def wants_answer(message: discord.Message, bot: discord.ClientUser) -> bool:
-    """Whether a message is for the bot, by the configuration and by Discord's permissions."""
+def may_want_answer(message: discord.Message) -> bool:
+    """What can be said without the database: by the configuration's lists and by Discord's permissions."""
     config = get_config().discord
     if message.guild is None:
         return may_write_in_private(message.author, config)
-    if not is_channel_allowed(message.channel, config):
-        return False
-    by_chance = not config.requires_mention and random.random() * 100 < config.response_rate
-    return (calls(message, bot) or by_chance) and may_send(message.channel)
+    return is_channel_allowed(message.channel, config) and may_send(message.channel)
+
+
+def wants_answer(message: discord.Message, bot: discord.ClientUser, policy: Policy) -> bool:
+    """Whether a message is to be answered, by the policy of its place."""
+    if message.guild is None:
+        return True  # who may write in private is a matter of the configuration alone
+    by_chance = not policy.mention.value and random.random() * 100 < get_config().discord.response_rate
+    return policy.reply.value and (by_chance or calls(message, bot))
 
 
 def calls(message: discord.Message, bot: discord.ClientUser) -> bool:
@@ -78,7 +83,14 @@ def may_send(channel: Any) -> bool:
     return bool(permissions.send_messages_in_threads if in_thread else permissions.send_messages)
 
 
-def is_silenced(channel: Any) -> bool:
-    """Whether replies were switched off in the dashboard, for a channel or the one that it belongs to. Reads the database."""
-    channel_ids = [channel.id, getattr(channel, "parent_id", None) or channel.id]
-    return Channel.objects.filter(discord_id__in=channel_ids, reply_enabled=False).exists()
+def is_silenced(message: discord.Message) -> bool:
+    """Whether replies are switched off where a message stands. Reads the database."""
+    return message.guild is not None and not policy_of(message).reply.value
+
+
+def policy_of(message: discord.Message) -> Policy:
+    """What the configuration and the dashboard say of the place of a message, as of now. Reads the database."""
+    channel: Any = message.channel
+    parent = getattr(channel, "parent_id", None)
+    nearest = [channel.id] if parent is None else [channel.id, parent]
+    return policy_for(message.guild.id if message.guild is not None else channel.id, nearest)

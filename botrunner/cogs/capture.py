@@ -13,6 +13,7 @@ import discord
 from discord.ext import commands
 
 from botrunner import adapters
+from botrunner.gathering import Gathering
 from botrunner.quiet import log_failure
 from memory import capture
 from memory.conf import get_config
@@ -34,6 +35,7 @@ class CaptureCog(commands.Cog):
 
     def __init__(self, bot: MusebotClient) -> None:
         self.bot = bot
+        self._gathering = Gathering(bot.bridge)
         self._order: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._deleted: deque[int] = deque(maxlen=REMEMBERED_DELETIONS)
 
@@ -56,7 +58,7 @@ class CaptureCog(commands.Cog):
             marks = self.bot.histories.marks
             try:
                 value = adapters.incoming(message, self.bot.me)
-                key = await self.bot.bridge.capture(capture.record_message, value)
+                key = await self._gathering.store(value)
             except Exception as error:
                 marks.failed(message.channel.id, message.id)
                 log_failure(logger, f"storing message {message.id}", error)

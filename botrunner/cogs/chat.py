@@ -16,7 +16,7 @@ from botrunner import adapters
 from botrunner.lines import Lines, Place
 from botrunner.quiet import log_failure
 from botrunner.replies import LOST, Part, ReplyGone, ReplyWriter, keep_typing
-from botrunner.rules import is_silenced, shown_text, turn_request, wants_answer
+from botrunner.rules import is_silenced, may_want_answer, policy_of, shown_text, turn_request, wants_answer
 from memory import chat
 from memory.conf import get_config
 from memory.types import TurnDelta, TurnRequest, TurnResult
@@ -52,14 +52,18 @@ class ChatCog(commands.Cog):
             if not await self.bot.knows(message):
                 return
             key = await self.bot.capturing.store(message)
-            if wants_answer(message, self.bot.me) and not await self.bot.bridge.capture(
-                is_silenced, message.channel
-            ):
+            if await self._wants_answer(message):
                 await self._as_task(self.answer(message, key, place))
         except Exception as error:
             log_failure(logger, f"answering message {message.id}", error)
         finally:
             place.leave()
+
+    async def _wants_answer(self, message: discord.Message) -> bool:
+        """Where the policy cannot be read, nobody is answered."""
+        if not may_want_answer(message):
+            return False
+        return wants_answer(message, self.bot.me, await self.bot.bridge.capture(policy_of, message))
 
     async def answer(
         self, message: discord.Message, question_key: int | None, place: Place, *, resumed: bool = False
@@ -167,6 +171,8 @@ class ChatCog(commands.Cog):
             if unfinished.trace_id in fresh:
                 with contextlib.suppress(discord.HTTPException):  # deleted, or out of reach by now
                     message = await self._fetch(unfinished.channel_id, unfinished.trigger_id)
+                    if await self.bot.bridge.command(is_silenced, message):
+                        message = None
             if message is None:
                 await self.bot.bridge.command(
                     chat.finish, unfinished.trace_id, question_key=None, answer_key=None, state="failed"

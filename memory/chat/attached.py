@@ -7,6 +7,7 @@ from memory.chat.quoting import one_line
 from memory.chat.sections import Section
 from memory.consent import Consent
 from memory.models import Message
+from memory.models.fast import get
 from memory.types import TurnRequest
 
 WAIT_SECONDS = 8.0
@@ -23,11 +24,10 @@ def attached_section(request: TurnRequest, asker: Consent | None) -> Section | N
     """None where nothing is attached, or nothing is known of it in time. Only a member's own message is looked at."""
     if asker is None or request.message_id is None:
         return None
-    owned = Message.objects.filter(discord_id=request.message_id, member_id=asker.user_id)
-    key = owned.values_list("key", flat=True).first()
-    if key is None:
+    owned = get(Message, discord_id=request.message_id, member_id=asker.user_id)
+    if owned is None:
         return None
-    found = capture.interpretations(key, seconds=WAIT_SECONDS)
+    found = capture.interpretations(owned.key, seconds=WAIT_SECONDS)
     lines = tuple(
         f"- {one_line(str(one.get('filename') or one.get('url') or ''), 200)}: {_said(one)}" for one in found
     )

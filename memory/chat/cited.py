@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from memory.models import Chunk, Reply, ReplyChunk
+from memory.models.fast import insert
 from memory.rag.retriever import hit_of
 from memory.types import Citation, TurnResult
 
@@ -21,19 +22,21 @@ def record_passages(row_id: uuid.UUID, result: TurnResult) -> None:
         if one.id.isdecimal():
             keyed.setdefault(int(one.id), one)
     there = set(Chunk.objects.filter(key__in=keyed).values_list("key", flat=True))
-    ReplyChunk.objects.bulk_create(
-        ReplyChunk(
-            reply_id=row_id,
-            chunk_id=key,
-            rank=one.n or rank,
-            score=one.score,
-            scores=dict(one.scores),
-            injected=bool(one.n),
-            cited=one.cited,
-            why_excluded=one.why_excluded[:20],
-        )
-        for rank, (key, one) in enumerate(keyed.items(), 1)
-        if key in there
+    insert(
+        [
+            ReplyChunk(
+                reply_id=row_id,
+                chunk_id=key,
+                rank=one.n or rank,
+                score=one.score,
+                scores=dict(one.scores),
+                injected=bool(one.n),
+                cited=one.cited,
+                why_excluded=one.why_excluded[:20],
+            )
+            for rank, (key, one) in enumerate(keyed.items(), 1)
+            if key in there
+        ]
     )
 
 

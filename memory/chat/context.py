@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from memory.conf import get_config
 from memory.models import Channel, Message
+from memory.models.fast import get
 from memory.types import TurnRequest, Utterance
 
 MAX_UTTERANCES = 40
@@ -34,14 +35,19 @@ class Context:
 
     utterances: tuple[Utterance, ...] = ()
     ids: tuple[frozenset[int], ...] = ()
+    keys: tuple[frozenset[int], ...] = ()
+    """Of the stored messages that each part was made from, where it was."""
 
     def newest(self, count: int) -> Context:
         """The last ``count`` utterances."""
         start = len(self.utterances) - count
-        return Context(self.utterances[start:], self.ids[start:])
+        return Context(self.utterances[start:], self.ids[start:], self.keys[start:])
 
     def discord_ids(self) -> frozenset[int]:
         return frozenset().union(*self.ids)
+
+    def message_keys(self) -> frozenset[int]:
+        return frozenset().union(*self.keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +56,15 @@ class _Said:
     at: datetime
     ids: frozenset[int]
     reply_to: int | None = None
+    keys: frozenset[int] = frozenset()
 
 
 def asked_at(request: TurnRequest) -> datetime:
     """When the question was asked: as stored, the time in Discord's id, or now."""
     if request.message_id is not None:
-        stored = (
-            Message.objects.filter(discord_id=request.message_id).values_list("sent_at", flat=True).first()
-        )
+        stored = get(Message, discord_id=request.message_id)
         if stored is not None:
-            return stored
+            return stored.sent_at
     if request.message_id is not None and request.message_id >= FIRST_PLAUSIBLE_ID:
         return DISCORD_EPOCH + timedelta(milliseconds=request.message_id >> 22)
     return timezone.now()
@@ -103,7 +108,11 @@ def clear_context(channel_id: int) -> None:
 
 def _context(said: Iterable[_Said]) -> Context:
     entries = list(said)
-    return Context(tuple(entry.utterance for entry in entries), tuple(entry.ids for entry in entries))
+    return Context(
+        tuple(entry.utterance for entry in entries),
+        tuple(entry.ids for entry in entries),
+        tuple(entry.keys for entry in entries),
+    )
 
 
 def _ids(discord_id: int | None) -> frozenset[int]:
@@ -111,7 +120,8 @@ def _ids(discord_id: int | None) -> frozenset[int]:
 
 
 def _cleared_at(channel_id: int) -> datetime | None:
-    return Channel.objects.filter(discord_id=channel_id).values_list("context_cleared_at", flat=True).first()
+    channel = get(Channel, discord_id=channel_id)
+    return channel.context_cleared_at if channel is not None else None
 
 
 def _stored(channel_id: int, question_id: int | None) -> list[_Said]:
@@ -130,7 +140,8 @@ def _stored(channel_id: int, question_id: int | None) -> list[_Said]:
         if _not_before(asked, question_id) or not text.strip():
             continue
         utterance = Utterance("assistant" if row.is_bot else "user", row.author_name, text, row.discord_id)
-        _add(found, _Said(utterance, row.sent_at, _ids(row.discord_id), row.reply_to))
+        keys = frozenset({row.key})
+        _add(found, _Said(utterance, row.sent_at, _ids(row.discord_id), row.reply_to, keys))
         if len(found) > MAX_UTTERANCES:
             break
     return found[:MAX_UTTERANCES]
@@ -154,7 +165,7 @@ def _add(found: list[_Said], said: _Said) -> None:
         found.append(said)
         return
     joined = replace(said.utterance, text=f"{said.utterance.text}\n{newer.utterance.text}")
-    found[-1] = replace(said, utterance=joined, ids=said.ids | newer.ids)
+    found[-1] = replace(said, utterance=joined, ids=said.ids | newer.ids, keys=said.keys | newer.keys)
 
 
 def _recent(newest_first: list[_Said], now: datetime) -> list[_Said]:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from memory import blocks
+from memory import blocks, policies
 from memory.blocks import Block, Place, Toolbox
 from memory.blocks.types import HUMAN
+from memory.capture.places import lineage
 from memory.chat.budget import Budget
 from memory.chat.prompt import NAME_LIMIT, line_of
 from memory.chat.quoting import one_line, quoted
@@ -20,6 +21,8 @@ from memory.chat.sections import Section
 from memory.consent import Consent
 from memory.llm.base import ChatModel
 from memory.models import Guild, MemoryBlock, Message, Reply, ReplyBlock
+from memory.models.fast import get
+from memory.policies import Policy
 from memory.types import RecalledMemory, TurnRequest, TurnResult
 
 logger = logging.getLogger(__name__)
@@ -60,11 +63,8 @@ def place_of(request: TurnRequest, asker: Consent | None) -> Place | None:
         return None
     key = None
     if request.message_id is not None:
-        key = (
-            Message.objects.filter(discord_id=request.message_id, member_id=asker.user_id)
-            .values_list("key", flat=True)
-            .first()
-        )
+        message = get(Message, discord_id=request.message_id, member_id=asker.user_id)
+        key = message.key if message is not None else None
     return Place(
         consent=asker,
         channel_id=request.channel.id if request.channel else 0,
@@ -72,6 +72,7 @@ def place_of(request: TurnRequest, asker: Consent | None) -> Place | None:
         private=not request.is_group or request.guild.kind == "dm",
         message_key=key,
         zone=timezone.get_current_timezone(),
+        recalls_everything=_policy(request).recall.value == policies.READERS,
     )
 
 
@@ -85,7 +86,7 @@ def gather(request: TurnRequest, asker: Consent | None, *, takes_tools: bool) ->
 
 
 def _gather(request: TurnRequest, asker: Consent | None, *, takes_tools: bool) -> Core:
-    persona = blocks.persona_for(request.guild.id if request.guild else None)
+    persona = blocks.persona_for(request.guild.id if request.guild else None, _lineage(request))
     sections = [_section("persona", PERSONA_INTRO, persona)] if persona.value else []
     used = [persona] if persona.value else []
     place = place_of(request, asker)
@@ -110,6 +111,14 @@ def _gather(request: TurnRequest, asker: Consent | None, *, takes_tools: bool) -
     return Core(tuple(sections), toolbox, tuple(used))
 
 
+def _lineage(request: TurnRequest) -> list[int]:
+    return lineage(request.channel) if request.channel else []
+
+
+def _policy(request: TurnRequest) -> Policy:
+    return policies.policy_for(request.guild.id if request.guild else 0, _lineage(request))
+
+
 def _session_of_others(request: TurnRequest) -> Block | None:
     """The working context of the channel, for somebody of whom nothing is kept."""
     if request.channel is None:
@@ -119,7 +128,12 @@ def _session_of_others(request: TurnRequest) -> Block | None:
 
 
 def _may_write(request: TurnRequest) -> bool:
-    """What an operator asks in a member's name is not that member's turn; the sandbox is the operator's own."""
+    """What an operator asks in a member's name is not that member's turn; the sandbox is the operator's own.
+
+    Where nothing is to be remembered, the model notes nothing either.
+    """
+    if not _policy(request).capture.value:
+        return False
     if not request.operator:
         return True
     guild = request.guild

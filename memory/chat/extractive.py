@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memory.chat.links import without_hidden_links
 from memory.chat.quoting import one_line
 from memory.conf import get_config
 from memory.types import Citation, RecalledMemory
@@ -26,7 +27,7 @@ MEMORY_OFF = (
 def extractive_answer(memories: Sequence[RecalledMemory], passages: Sequence[Citation] = ()) -> str:
     """Passages of documents, then the best memories (at most five) with date and author, under a line that says what they are."""
     if passages:
-        found = [f"> [{one.n}] {one.citation}: {one_line(one.text, PASSAGE_LIMIT)}" for one in passages]
+        found = [f"> [{one.n}] {one.citation}: {_quoted(one.text, PASSAGE_LIMIT)}" for one in passages]
         also = " and in what I remember" if memories else ""
         rest = extractive_answer(memories).split("\n")[1:] if memories else []
         return "\n".join([FROM_DOCUMENTS.format(and_memories=also), *found, *rest])
@@ -35,7 +36,11 @@ def extractive_answer(memories: Sequence[RecalledMemory], passages: Sequence[Cit
     if not memories:
         return NOTHING
     quotes = [
-        f"> {memory.sent_at:%Y-%m-%d}, {one_line(memory.author_name, 80)}: {one_line(memory.text, LINE_LIMIT)}"
+        f"> {memory.sent_at:%Y-%m-%d}, {one_line(memory.author_name, 80)}: {_quoted(memory.text, LINE_LIMIT)}"
         for memory in memories[:MAX_LINES]
     ]
     return "\n".join([NO_MODEL, *quotes])
+
+
+def _quoted(text: str, limit: int) -> str:
+    return without_hidden_links(one_line(text, limit))

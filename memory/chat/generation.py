@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from memory.chat.quoting import EchoFilter
+from memory.chat.links import LinkFilter
+from memory.chat.quoting import EchoFilter, clean
 from memory.chat.tools import CallFilter
 from memory.errors import ModelReplyInvalid, MusebotError
 from memory.llm.base import ChatChunk, ChatMessage, ChatModel, ChatRequest, ToolCall
@@ -48,12 +49,13 @@ class Generation:
         max_tokens: int,
         tools: Sequence[Mapping[str, Any]] = (),
     ) -> Iterator[str]:
-        """Pieces of the answer, without white space around it and without marks of the prompt. Never raises."""
+        """Pieces of the answer, without white space around it, without marks of the prompt, and linking only to what stands in
+        the prompt beside the question itself. Never raises."""
         self.calls, self.broken_call, self.said, self._space, self.error = (), False, "", "", ""
         request = ChatRequest(messages, max_tokens=max_tokens, tools=tuple(tools))
         written = CallFilter({str(tool["function"]["name"]) for tool in tools})
         try:
-            yield from self._pieces(model.stream(request), written)
+            yield from self._pieces(model.stream(request), written, LinkFilter(_retrieved(messages)))
         except MusebotError as error:
             self.error = error.code
             logger.warning("the chat model failed: %s", error.code)
@@ -61,21 +63,21 @@ class Generation:
             self.error = MusebotError.code
             logger.warning("the chat model failed unexpectedly: %s", type(error).__name__)
 
-    def _pieces(self, stream: Iterator[ChatChunk], written: CallFilter) -> Iterator[str]:
+    def _pieces(self, stream: Iterator[ChatChunk], written: CallFilter, links: LinkFilter) -> Iterator[str]:
         echoes = EchoFilter()
         ended = False
         try:
             for chunk in stream:
                 if chunk.text and self.first_token is None:
                     self.first_token = (time.perf_counter() - self._started) * 1000
-                if piece := self._accept(echoes.feed(written.feed(chunk.text))):
+                if piece := self._accept(links.feed(echoes.feed(written.feed(clean(chunk.text))))):
                     yield piece
                 self.calls += chunk.tool_calls
                 self._note(chunk)
                 ended = ended or chunk.done
             rest, parsed = written.finish()
             self.calls, self.broken_call = self.calls or parsed.calls, parsed.broken
-            if piece := self._accept(echoes.feed(rest) + echoes.flush()):
+            if piece := self._accept(links.feed(echoes.feed(rest) + echoes.flush()) + links.flush()):
                 yield piece
         finally:
             # Closing the stream is what stops the model when nobody reads on.
@@ -99,3 +101,9 @@ class Generation:
         self.prompt_tokens = chunk.prompt_tokens or self.prompt_tokens
         self.reply_tokens = chunk.reply_tokens or self.reply_tokens
         self.cut_off = self.cut_off or chunk.done_reason == "length"
+
+
+def _retrieved(messages: Sequence[ChatMessage]) -> list[str]:
+    """What was found for the question: memories, documents, pages, notes, the conversation and results of tools."""
+    question = max((place for place, one in enumerate(messages) if one.role == "user"), default=-1)
+    return [one.content for place, one in enumerate(messages) if place != question]

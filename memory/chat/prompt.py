@@ -59,7 +59,7 @@ def draft(request: TurnRequest, now: datetime, sections: Sequence[Section] = ())
     """The parts of the prompt that are the same whatever is recalled."""
     question = defuse(request.question).strip() or EMPTY_QUESTION
     if request.is_group:
-        question = f"{_name(request.asker)}: {question}"
+        question = _spoken(_name(request.asker), question)
     operator = get_config().chat.system_prompt.strip()
     return Draft(operator, _scene(request, now), question, request.is_group, tuple(sections))
 
@@ -188,7 +188,12 @@ def _said(entry: Utterance, *, names: bool) -> str:
     text = defuse(entry.text).strip()
     if entry.role == "assistant" or not names:
         return text
-    return f"{one_line(entry.name, NAME_LIMIT) or 'Somebody'}: {text}"
+    return _spoken(one_line(entry.name, NAME_LIMIT) or "Somebody", text)
+
+
+def _spoken(name: str, text: str) -> str:
+    """A message under its author's name. Further lines are set in: none can pass for a message of somebody else."""
+    return f"{name}: " + "\n  ".join(text.splitlines())
 
 
 def _as_json() -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from memory.chat.cited import passages_of
 from memory.chat.prompt import line_of
 from memory.errors import NotFound
-from memory.models import Channel, Message, Reply, ReplyBlock, ReplyFact, ReplyMemory
+from memory.models import Channel, Message, Reply, ReplyBlock, ReplyContext, ReplyFact, ReplyMemory
 
 
 def trace(trace_id: str) -> dict[str, Any]:
@@ -50,12 +50,20 @@ def trace(trace_id: str) -> dict[str, Any]:
         "facts": _facts(reply),
         "citations": passages_of(reply),
         "memories": [_memory(use) for use in _uses(reply)],
+        "context": _context(reply),
     }
 
 
 def _uses(reply: Reply) -> list[ReplyMemory]:
     uses = ReplyMemory.objects.filter(reply=reply, message__member__withdrawn_at=None)
     return list(uses.select_related("message__channel").order_by("rank"))
+
+
+def _context(reply: Reply) -> list[str]:
+    """Ids of the messages that stood before the question in the prompt, oldest first."""
+    rows = ReplyContext.objects.filter(reply=reply, message__member__withdrawn_at=None)
+    keys = rows.order_by("message__sent_at", "message_id").values_list("message_id", flat=True)
+    return [str(key) for key in keys]
 
 
 def _facts(reply: Reply) -> list[dict[str, Any]]:

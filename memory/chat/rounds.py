@@ -11,6 +11,7 @@ from typing import Any
 from memory.blocks import Toolbox
 from memory.chat.budget import Budget
 from memory.chat.generation import Generation
+from memory.chat.quoting import defuse
 from memory.errors import ModelRejected, ModelReplyInvalid
 from memory.llm.base import ChatMessage, ChatModel, ToolCall
 
@@ -89,7 +90,7 @@ class Rounds:
         results = [
             ChatMessage(
                 "tool",
-                _shortened(self._result(given, call), budget, room),
+                defuse(_shortened(self._result(given, call), budget, room)),
                 name=call.name,
                 tool_call_id=call.id,
             )

@@ -16,11 +16,13 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from memory import consent, facts
+from memory import consent, facts, removal
 from memory.chat.cited import record_passages
+from memory.chat.context import Context
 from memory.consent import Consent
 from memory.errors import InvalidInput
-from memory.models import Fact, Guild, Message, Reply, ReplyFact, ReplyMemory
+from memory.models import Fact, Guild, Message, Reply, ReplyContext, ReplyFact, ReplyMemory
+from memory.models.fast import get, insert
 from memory.types import RecalledMemory, TurnRequest, TurnResult
 
 logger = logging.getLogger(__name__)
@@ -58,7 +60,7 @@ def begin(request: TurnRequest) -> str | None:
         raise InvalidInput("Only a message can be answered once: the request has no message_id.")
     try:
         with transaction.atomic():
-            existing = Reply.objects.filter(trigger_id=request.message_id).first()
+            existing = get(Reply, trigger_id=request.message_id)
             if existing is None:
                 existing = Reply.objects.create(
                     trigger_id=request.message_id, **_who_and_where(request, consent.find(request.asker.id))
@@ -77,6 +79,10 @@ def finish(trace_id: str, *, question_key: int | None, answer_key: int | None, s
         stored = _stored_keys(keys)
         if state == Reply.State.DONE and question_key in stored:
             facts.enqueue(Message.objects.get(key=question_key))
+        if answer_key in stored and not Reply.objects.filter(id=_row_id(trace_id)).exists():
+            # What it leaned on was erased while it was being sent, and its trace with that.
+            removal.remove([answer_key])
+            return
         Reply.objects.filter(id=_row_id(trace_id)).update(
             state=state,
             question_id=question_key if question_key in stored else None,
@@ -99,9 +105,16 @@ def unfinished(*, within: timedelta) -> list[Unfinished]:
 
 
 def record(
-    request: TurnRequest, result: TurnResult, *, served: Served, asker: Consent | None, begun: bool
+    request: TurnRequest,
+    result: TurnResult,
+    *,
+    served: Served,
+    asker: Consent | None,
+    begun: bool,
+    said: Context = Context(),
 ) -> None:
-    """Writes what a turn did, in one transaction. Whoever was erased meanwhile does not appear in it.
+    """Writes what a turn did, in one transaction. Whoever was erased meanwhile does not appear in it. ``said`` is the conversation
+    that was in the prompt.
 
     A reply that was begun stays pending until ``finish``; one that was not is done here.
     """
@@ -135,6 +148,7 @@ def record(
             answered=result.kind != "error",
         )
         _record_facts(row_id, result.fact_ids)
+        _record_context(row_id, said)
         record_passages(row_id, result)
 
 
@@ -144,6 +158,16 @@ def _record_facts(row_id: uuid.UUID, fact_ids: Sequence[int]) -> None:
     ReplyFact.objects.bulk_create(
         ReplyFact(reply_id=row_id, fact_id=one) for one in there.order_by("id").values_list("id", flat=True)
     )
+
+
+def _record_context(row_id: uuid.UUID, said: Context) -> None:
+    """Messages that stood in the conversation before the question: keys only, and only of what is stored."""
+    stored = _stored_keys(said.message_keys())
+    if ids := said.discord_ids():
+        rows = Message.objects.filter(discord_id__in=ids, member__withdrawn_at=None)
+        stored.update(rows.values_list("key", flat=True))
+    ReplyContext.objects.filter(reply_id=row_id).delete()
+    insert([ReplyContext(reply_id=row_id, message_id=key) for key in sorted(stored)])
 
 
 def _record_memories(
@@ -161,18 +185,20 @@ def _record_memories(
     )
     ReplyMemory.objects.filter(reply_id=row_id).delete()
     used = {memory.key for memory in injected} & stored
-    ReplyMemory.objects.bulk_create(
-        ReplyMemory(
-            reply_id=row_id,
-            message_id=memory.key,
-            rank=rank,
-            score=memory.score,
-            scores=dict(memory.scores),
-            injected=memory.key in used,
-            why_excluded="" if memory.key in used else memory.why_excluded[:20],
-        )
-        for rank, memory in enumerate(ordered, 1)
-        if memory.key in stored
+    insert(
+        [
+            ReplyMemory(
+                reply_id=row_id,
+                message_id=memory.key,
+                rank=rank,
+                score=memory.score,
+                scores=dict(memory.scores),
+                injected=memory.key in used,
+                why_excluded="" if memory.key in used else memory.why_excluded[:20],
+            )
+            for rank, memory in enumerate(ordered, 1)
+            if memory.key in stored
+        ]
     )
     # A turn that is done again after a crash counts once; what led to no answer was not used.
     if not answered:
@@ -189,7 +215,7 @@ def _stored_keys(keys: Any) -> set[int]:
 
 
 def _who_and_where(request: TurnRequest, asker: Consent | None) -> dict[str, Any]:
-    guild = Guild.objects.filter(discord_id=request.guild.id).first() if request.guild else None
+    guild = get(Guild, discord_id=request.guild.id) if request.guild else None
     return {
         "guild": guild,
         "channel_id": request.channel.id if request.channel else None,

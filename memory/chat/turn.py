@@ -15,7 +15,7 @@ from datetime import datetime
 from django.db import DatabaseError
 from django.utils import timezone
 
-from memory import backends, consent, facts, retrieval
+from memory import backends, consent, facts, measures, retrieval
 from memory.chat import core, traces
 from memory.chat.attached import attached_section
 from memory.chat.budget import Budget
@@ -281,9 +281,13 @@ def _end(turn: _Turn, result: TurnResult, *, begun: bool) -> TurnResult:
         timings=turn.timings,
         cut=cut,
     )
+    measures.turn(
+        kind=result.kind, timings=turn.timings, error=result.error, missing=result.recall.degraded
+    )
     served = traces.Served(generation.host, generation.prompt_tokens, generation.reply_tokens)
     try:
-        traces.record(turn.request, result, served=served, asker=turn.asker, begun=begun)
+        said = prompt.context if prompt else Context()
+        traces.record(turn.request, result, served=served, asker=turn.asker, begun=begun, said=said)
         core.record(turn.trace_id, turn.core.used)
     except DatabaseError as error:
         logger.warning("the trace of a reply could not be written: %s", type(error).__name__)

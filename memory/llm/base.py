@@ -13,6 +13,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from memory.llm.markers import without_markers
+
 Vectors = npt.NDArray[np.float32]
 
 
@@ -60,7 +62,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """``name`` and ``tool_call_id`` say which call a message of the role ``tool`` answers."""
+    """``name`` and ``tool_call_id`` say which call a message of the role ``tool`` answers.
+
+    Markers of chat templates in the content are taken apart (see ``markers``): it cannot begin a turn of another role.
+    """
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
@@ -68,6 +73,9 @@ class ChatMessage:
     images: tuple[bytes, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "content", without_markers(self.content))
 
     def to_json(self) -> dict[str, Any]:
         return {

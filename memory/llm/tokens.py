@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import string
 
 _PIECE = re.compile(
     r"(?P<ascii>[A-Za-z]+)"  # about four letters a token
@@ -15,6 +16,11 @@ _PIECE = re.compile(
 _LETTERS_A_TOKEN = {"ascii": 4, "alphabet": 2}
 _COST = {"gap": 1, "wide": 3, "single": 1}
 
+_WORD = re.compile(r"[A-Za-z]+")
+_OTHERS = re.compile(r"[^\x00-\x7f]+")
+_GAP = re.compile(r"[ \t]{2,}")
+_LETTERS = {ord(one): None for one in string.ascii_letters + " \t\r\v\f\x1c\x1d\x1e\x1f"}
+
 MESSAGE_OVERHEAD = 6
 """Tokens that a chat template puts around one message."""
 
@@ -23,9 +29,22 @@ def count_tokens(text: str) -> int:
     """Tokens that a text takes in a prompt, at most; 0 for an empty text."""
     if not text:
         return 0
-    total = 0
-    for match in _PIECE.finditer(text):
-        kind = match.lastgroup or "single"
-        letters = _LETTERS_A_TOKEN.get(kind)
-        total += math.ceil((match.end() - match.start()) / letters) if letters else _COST[kind]
-    return max(total, math.ceil(len(text.encode("utf-8", "replace")) / 4))
+    if not text.isascii():
+        total = 0
+        for run in _OTHERS.findall(text):
+            for match in _PIECE.finditer(run):
+                kind = match.lastgroup or "single"
+                letters = _LETTERS_A_TOKEN.get(kind)
+                length = match.end() - match.start()
+                total += math.ceil(length / letters) if letters else _COST[kind]
+        # A run ends words and gaps, and counts for nothing more.
+        plain = _OTHERS.sub("\x1c", text)
+        return max(total + _of_ascii(plain), math.ceil(len(text.encode("utf-8", "replace")) / 4))
+    return max(_of_ascii(text), math.ceil(len(text) / 4))
+
+
+def _of_ascii(text: str) -> int:
+    """Of a text without other characters, in a fraction of the time that looking at each piece takes."""
+    words = sum([-(-len(word) // 4) for word in _WORD.findall(text)])
+    gaps = len(_GAP.findall(text)) if "  " in text or "\t" in text else 0
+    return words + gaps + len(text.translate(_LETTERS))

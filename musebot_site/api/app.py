@@ -24,6 +24,7 @@ from musebot_site.api import (
     keys,
     members,
     memories,
+    records,
     replies,
 )
 
@@ -40,8 +41,20 @@ class Api(NinjaAPI):
         patterns: list[URLResolver | URLPattern] = super()._get_urls()
         for pattern in patterns:
             if isinstance(pattern, URLPattern):
-                pattern.callback = _json_refusal(pattern.callback)
+                pattern.callback = _recorded(_json_refusal(pattern.callback))
         return patterns
+
+
+def _recorded(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Writes the audit before anything is sent: what cannot be recorded is not shown."""
+
+    @functools.wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        response = view(request, *args, **kwargs)
+        records.write(request, kwargs, response)
+        return response
+
+    return wrapped
 
 
 def _json_refusal(view: Callable[..., Any]) -> Callable[..., Any]:

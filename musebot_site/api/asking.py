@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from ninja import Router
 
 from memory import chat, errors, retrieval
+from memory.access import Access
 from memory.conf import get_config
 from memory.models import Channel, Guild, Member
 from memory.types import (
@@ -38,7 +39,12 @@ MAX_TOKENS = 1_000_000
 
 @router.post("ask", auth=ASK, response={200: AskOut, REFUSALS | {503}: Problem})
 def ask(request: HttpRequest, body: AskIn) -> AskOut:
-    """One question, one answer. What is asked here is not shown in Discord and not remembered."""
+    """One question, one answer. What is asked here is not shown in Discord and not remembered.
+
+    With `user_id` and `is_group: false` the answer uses what only that member is told in private: their facts and notes. That is
+    reading their data, so the key needs the scope `read` as well; 403 without it.
+    """
+    _require_read_in_private(request, body)
     guild, channel = find_scope(body.guild_id, body.channel_id)
     result = chat.answer(
         TurnRequest(
@@ -91,6 +97,15 @@ def recall(request: HttpRequest, body: RecallIn) -> RecallOut:
         degraded=found.degraded,
         timings=dict(found.timings),
     )
+
+
+def _require_read_in_private(request: HttpRequest, body: AskIn) -> None:
+    access: Access = request.auth  # type: ignore[attr-defined]
+    if body.user_id is not None and not body.is_group and not access.allows("read"):
+        raise errors.Forbidden(
+            "To ask as a member in private takes the scope 'read' as well: it uses what is known of them.",
+            scope="read",
+        )
 
 
 def find_scope(guild_id: int | None, channel_id: int | None) -> tuple[GuildInfo | None, ChannelInfo | None]:

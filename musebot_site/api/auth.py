@@ -19,6 +19,7 @@ class Key(HttpBearer):
 
     def authenticate(self, request: HttpRequest, token: str) -> Access | None:
         access = check_key(token.strip())
+        request.musebot_key = access  # type: ignore[attr-defined]  # for the audit, also where it is refused
         if access is not None and not access.allows(self.scope):
             raise Forbidden(f"This key does not have the scope {self.scope!r}.", scope=self.scope)
         return access

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadhandler import FileUploadHandler
 from django.http import HttpRequest, QueryDict
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 from django.utils.datastructures import MultiValueDict
 from ninja import Query, Router
+from ninja.errors import HttpError
 from ninja.responses import Status
 from pydantic import ValidationError as FormError
 
 from memory import errors, selectors
+from memory.conf import get_config
 from memory.models import Document
-from memory.rag import documents, files
+from memory.rag import documents
+from memory.rag.errors import too_large
 from memory.rag.options import Filters, Hit
 from memory.rag.retriever import DocumentRetriever
 from musebot_site.api.asking import find_scope
@@ -36,6 +40,28 @@ from musebot_site.api.document_schemas import (
 from musebot_site.api.schemas import REFUSALS, Id, Problem, RemovedOut
 
 router = Router(tags=["documents"])
+
+
+class SizeLimit(FileUploadHandler):
+    """Stops an upload at the first byte that is too many, before it fills memory or disk."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request)
+        self.most = get_config().rag.max_file_bytes
+        self.seen = 0
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        self.seen = 0
+        super().new_file(*args, **kwargs)
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
+        self.seen += len(raw_data)
+        if self.seen > self.most:
+            raise too_large(self.seen, self.most)
+        return raw_data
+
+    def file_complete(self, file_size: int) -> None:
+        return None
 
 
 @router.post("retrieve", auth=READ, response={200: RetrieveOut, REFUSALS: Problem})
@@ -76,12 +102,13 @@ def upload_documents(request: HttpRequest) -> Status[UploadedOut]:
 
     A document of the same name and scope is replaced once the new version is ready, unless `same` is `keep`.
     """
+    request.upload_handlers = [SizeLimit(request), *request.upload_handlers]
     given = _files(request.FILES)
     values = request.POST
     guild_ids, same = _guild_ids(values), documents.require_mode(values.get("same") or "replace")
-    # All names and sizes are checked before the first is taken in.
+    # All names and sizes are checked before the first is read and taken in.
     for file in given:
-        files.safe_name(file.name or "")
+        documents.check(file.name or "", file.size or 0)
     taken = [
         documents.upload(
             name=file.name or "", data=file.read(), guild_ids=guild_ids, same=same, origin=Document.Origin.API
@@ -110,6 +137,7 @@ def change_document(request: HttpRequest, document_id: Id) -> Status[DocumentOut
     if (request.content_type or "").startswith("multipart/"):
         _, given = _multipart(request)
         file = _files(given)[0]
+        documents.check(file.name or "", file.size or 0)
         documents.replace(document_id, name=file.name or "", data=file.read())
         return Status(202, _out(document_id))
     _apply(document_id, _change(request))
@@ -131,6 +159,7 @@ def _files(given: MultiValueDict[str, UploadedFile]) -> list[UploadedFile]:
 
 def _multipart(request: HttpRequest) -> tuple[QueryDict, MultiValueDict[str, UploadedFile]]:
     """Django reads forms of POST only."""
+    request.upload_handlers = [SizeLimit(request), *request.upload_handlers]
     try:
         values, given = MultiPartParser(
             request.META, cast(IO[bytes], request), request.upload_handlers, request.encoding
@@ -156,8 +185,8 @@ def _change(request: HttpRequest) -> Change:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise errors.InvalidInput(f"{field}: {first['msg']}", field=field) from error
-    except ValueError as error:
-        raise errors.InvalidInput("The body is neither JSON nor multipart/form-data.") from error
+    except (ValueError, RecursionError) as error:
+        raise HttpError(400, "The body is neither JSON nor multipart/form-data.") from error
 
 
 def _apply(document_id: int, change: Change) -> None:

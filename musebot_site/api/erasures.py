@@ -25,8 +25,9 @@ def _is_done(row: ErasureRequest) -> bool:
 
 @router.post("erasures", auth=ERASE, response={201: ErasureOut, 202: ErasureOut, REFUSALS: Problem})
 def create_erasure(request: HttpRequest, body: ErasureIn) -> Status[ErasureOut]:
-    """Withdraws the consent and erases everything of the member. 201 when done, 202 while it goes on."""
-    row = erasure.request(user_id=body.user_id, origin="api")
+    """Erases everything of the member, with which the consent ends, or a part of it. 201 when done, 202 while it goes on."""
+    part = erasure.Part(body.guild_id, body.channel_id, body.from_, body.to, body.memory_id)
+    row = erasure.request(user_id=body.user_id, origin="api", part=None if part == erasure.Part() else part)
     row = erasure.run(row.id, seconds=SECONDS_HERE)
     return Status(201 if _is_done(row) else 202, _out(row))
 
@@ -49,7 +50,9 @@ def _out(row: ErasureRequest) -> ErasureOut:
         done=row.done,
         origin=row.origin,
         received_at=row.received_at,
+        due_at=row.due_at,
         finished_at=row.finished_at,
+        part=erasure.Part.of(row).to_json() if row.partial else None,
         error=row.error,
         remains=row.remains,
         receipt=erasure.receipt(row) if _is_done(row) else None,

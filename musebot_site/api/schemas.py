@@ -6,7 +6,15 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+)
 
 MAX_ID = 2**63 - 1
 MAX_TEXT = 8000
@@ -57,7 +65,7 @@ class Problem(Schema):
     details: Any = None
 
 
-REFUSALS = frozenset({401, 403, 404, 409, 422})
+REFUSALS = frozenset({400, 401, 403, 404, 409, 413, 422})
 """How a route may refuse; a route that asks a model adds 503."""
 
 
@@ -68,7 +76,10 @@ class AskIn(Input):
     channel_id: Id | None = Field(
         None, description="Where the answer is to be shown: only what its readers may see is used."
     )
-    is_group: bool = True
+    is_group: bool = Field(
+        True,
+        description="False: a private conversation with `user_id`, whose facts and notes are used then; needs the scope `read` too.",
+    )
     locale: Annotated[str, Field(max_length=20, pattern="^[A-Za-z0-9_-]*$")] = Field(
         "", description="Language of who asks (en-US, es-ES): that of the line of sources."
     )
@@ -208,7 +219,14 @@ class AddedOut(Schema):
 
 
 class ErasureIn(Input):
+    """Without anything but ``user_id``, everything goes and the consent ends; otherwise that part, and the consent stays."""
+
     user_id: Id
+    guild_id: Id | None = None
+    channel_id: Id | None = Field(None, description="With its threads.")
+    from_: AwareDatetime | None = Field(None, alias="from", description="With a zone.")
+    to: AwareDatetime | None = Field(None, description="With a zone; not included.")
+    memory_id: Id | None = Field(None, description="One memory, given alone.")
 
 
 class ErasureOut(Schema):
@@ -219,7 +237,9 @@ class ErasureOut(Schema):
     done: int
     origin: str
     received_at: datetime
+    due_at: datetime | None
     finished_at: datetime | None
+    part: dict[str, Any] | None = Field(None, description="What goes, where it is not everything.")
     error: str
     remains: dict[str, Any]
     receipt: dict[str, Any] | None = Field(None, description="Once it is done.")

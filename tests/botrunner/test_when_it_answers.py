@@ -11,13 +11,18 @@ from botrunner.rules import (
     NO_WORDS,
     calls,
     is_channel_allowed,
+    is_silenced,
     may_send,
+    may_want_answer,
     may_write_in_private,
+    policy_of,
     turn_request,
+    wants_answer,
 )
 from memory.conf import DiscordConfig
+from memory.models import Channel, Guild
 from tests.botrunner import discord_objects as made
-from tests.factories import snowflake
+from tests.factories import ChannelFactory, GuildFactory, snowflake
 
 ROLE = 1_200_000_000_000_000_500
 
@@ -107,3 +112,76 @@ def test_a_mention_without_words_is_still_a_question(server: Any) -> None:
     assert question(f"<@{made.BOT}>") == NO_WORDS
     assert question(f"<@{made.BOT}>", attachments=[picture]) == "[boat.png]"
     assert question(f"<@{made.BOT}> what?", attachments=[picture]) == "what?"
+
+
+@pytest.fixture
+def known(server: Any, db: None) -> Channel:
+    """The channel of the server as the database knows it."""
+    channel: Channel = ChannelFactory(discord_id=10, guild=GuildFactory(discord_id=server.id))
+    return channel
+
+
+def configure(settings: Any, **values: Any) -> None:
+    discord = settings.MUSEBOT.discord.model_copy(update=values)
+    settings.MUSEBOT = settings.MUSEBOT.model_copy(update={"discord": discord})
+
+
+def answers(server: Any, **extra: Any) -> bool:
+    """Whether a message in the channel is answered, as the bot decides it."""
+    message = made.message("hello", guild=server, channel=server.get_channel(10), **extra)
+    return may_want_answer(message) and wants_answer(message, server._state.user, policy_of(message))
+
+
+def test_a_channel_may_ask_for_no_mention(server: Any, known: Channel) -> None:
+    called = {"mentions": [mention(made.BOT)]}
+    assert answers(server, **called) and not answers(server)
+    Channel.objects.update(mention_needed=False)
+    assert answers(server)
+    Channel.objects.update(mention_needed=None)
+    Guild.objects.update(mention_needed=False)
+    assert answers(server)
+    Channel.objects.update(mention_needed=True)
+    assert answers(server, **called) and not answers(server)
+
+
+def test_the_response_rate_counts_where_no_mention_is_needed(
+    server: Any, known: Channel, settings: Any
+) -> None:
+    configure(settings, response_rate=0)
+    Channel.objects.update(mention_needed=False)
+    assert not answers(server) and answers(server, mentions=[mention(made.BOT)])
+
+
+def test_replies_are_switched_off_at_once_in_a_channel_and_on_a_server(server: Any, known: Channel) -> None:
+    called = {"mentions": [mention(made.BOT)]}
+    message = made.message("hello", guild=server, channel=server.get_channel(10))
+    for change, back in (
+        (
+            lambda: Channel.objects.update(reply_enabled=False),
+            lambda: Channel.objects.update(reply_enabled=None),
+        ),
+        (lambda: Guild.objects.update(reply_enabled=False), lambda: Guild.objects.update(reply_enabled=True)),
+        (lambda: Guild.objects.update(enabled=False), lambda: Guild.objects.update(enabled=True)),
+    ):
+        assert answers(server, **called) and not is_silenced(message)
+        change()
+        assert not answers(server, **called) and is_silenced(message)
+        back()
+    Guild.objects.update(reply_enabled=False)
+    Channel.objects.update(reply_enabled=True)
+    assert answers(server, **called)
+
+
+def test_what_the_configuration_closes_no_policy_opens(server: Any, known: Channel, settings: Any) -> None:
+    Channel.objects.update(reply_enabled=True, mention_needed=False)
+    for closed in ({"channels_disallowed": frozenset({10})}, {"channels": frozenset({11})}):
+        configure(settings, **{"channels": frozenset(), "channels_disallowed": frozenset()} | closed)
+        assert not answers(server)
+
+
+def test_a_server_that_is_not_known_yet_follows_the_configuration(
+    server: Any, db: None, settings: Any
+) -> None:
+    assert not answers(server) and answers(server, mentions=[mention(made.BOT)])
+    configure(settings, requires_mention=False)
+    assert answers(server)

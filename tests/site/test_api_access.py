@@ -107,3 +107,16 @@ def test_wrong_arguments_are_refused_by_the_service():
         access.make_key(name="x", scopes=[])
     with pytest.raises(NotFound):
         access.revoke_key(key_id=1)
+
+
+def test_to_ask_as_a_member_in_private_is_to_read_their_data():
+    body = {"question": "Where do I live?", "user_id": "5", "is_group": False}
+    for scopes, status in ((["ask"], 403), (["ask", "read"], 200), (["admin"], 200)):
+        key = access.make_key(name="x", scopes=scopes)[1]
+        client = Client(headers={"Authorization": f"Bearer {key}"})
+        response = client.post("/api/v1/ask", body, content_type="application/json")
+        assert response.status_code == status, response.content
+    key = access.make_key(name="x", scopes=["ask"])[1]
+    client = Client(headers={"Authorization": f"Bearer {key}"})
+    for harmless in ({**body, "is_group": True}, {"question": "Hello?", "is_group": False}):
+        assert client.post("/api/v1/ask", harmless, content_type="application/json").status_code == 200

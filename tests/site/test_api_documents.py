@@ -79,6 +79,55 @@ def test_what_is_refused_is_told_with_code_and_reason(client):
     assert version["message"]
 
 
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("setup.exe", b"MZ\x90\x00 program"),
+        ("notes.exe", b"just words"),
+        ("all.zip", b"PK\x03\x04 archive"),
+        ("all.md", b"PK\x03\x04 archive"),
+        ("table.csv", b"\x7fELF program"),
+        ("page.pdf", b"<html>no</html>"),
+        ("letter.docx", b"no archive at all"),
+        ("text.txt", b"%PDF-1.7"),
+        ("picture.png", b"\x89PNG\r\n"),
+    ],
+)
+def test_what_nobody_reads_here_is_refused_at_once(client, name, data, documents_folder):
+    response = send(client, file(name, data))
+    assert response.status_code == 415 and response.json()["error"] == "UNSUPPORTED_FORMAT"
+    assert not Document.objects.exists()
+    assert not documents_folder.exists() or not list(documents_folder.iterdir()), "nothing was kept"
+    good = send(client, file()).json()["results"][0]["id"]
+    again = client.put(
+        f"/api/v1/documents/{good}",
+        encode_multipart(BOUNDARY, {"file": file(name, data)}),
+        content_type=MULTIPART_CONTENT,
+    )
+    assert again.status_code == 415 and len(Document.objects.get().versions.all()) == 1
+
+
+def test_what_is_too_large_is_refused_before_it_is_read(client, settings, monkeypatch):
+    config = settings.MUSEBOT
+    settings.MUSEBOT = config.model_copy(
+        update={"rag": config.rag.model_copy(update={"max_file_bytes": 1000})}
+    )
+    monkeypatch.setattr("memory.rag.documents.upload", None)  # is never reached
+    response = send(client, file(text="x" * 1001))
+    assert response.status_code == 413 and response.json()["error"] == "LOAD_FAILED"
+    assert response.json()["details"]["reason"] == "file_size"
+
+
+def test_a_body_that_is_no_json_is_told_so(client):
+    document_id = send(client, file()).json()["results"][0]["id"]
+    for body in (b"{", b"\xff", b"[" * 100_000):
+        response = client.put(f"/api/v1/documents/{document_id}", body, content_type="application/json")
+        assert (response.status_code, response.json()["error"]) == (400, "invalid_json")
+    for body in (b"[]", b'"x"', b'{"enabled": 7}'):
+        response = client.put(f"/api/v1/documents/{document_id}", body, content_type="application/json")
+        assert (response.status_code, response.json()["error"]) == (422, "invalid_input")
+
+
 def test_the_same_name_replaces_unless_both_are_to_be_kept(client):
     send(client, file())
     work("ingest")

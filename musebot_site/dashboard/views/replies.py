@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import uuid
 
-from django.http import Http404, HttpResponse
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from memory import selectors
-from memory.chat.cited import passages_of
-from memory.models import ReplyMemory
-from memory.types import RecalledMemory
+from memory.chat import erasing, why
 from musebot_site.dashboard import pictures
 from musebot_site.dashboard.forms import ReplyFilterForm
-from musebot_site.dashboard.http import Request, page, scope
+from musebot_site.dashboard.http import Request, only_server, page, require_server, scope
 
 PAGE_SIZE = 50
 
 
 @require_safe
 def index(request: Request) -> HttpResponse:
-    form = ReplyFilterForm(request.GET)
+    form = ReplyFilterForm(request.GET, only=only_server(request))
     found = None
     if form.is_valid():
         filters = form.filters(scope(request))
@@ -34,36 +33,31 @@ def index(request: Request) -> HttpResponse:
 @require_safe
 def detail(request: Request, trace_id: uuid.UUID) -> HttpResponse:
     """Memories are named by key in a trace, so what was erased since is gone from here too."""
-    row = selectors.reply(trace_id)
-    if row is None:
+    found = why.explain(trace_id)
+    if found is None:
         raise Http404
-    considered = selectors.reply_memories(trace_id)
+    row = found.reply
+    require_server(request, row.guild.discord_id if row.guild else None)
     context = {
+        "why": found,
         "reply": row,
         "asker": selectors.member(row.asker_id) if row.asker_id is not None else None,
-        "injected": [_recalled(entry) for entry in considered if entry.injected],
-        "left_out": [_recalled(entry) for entry in considered if not entry.injected],
-        "facts": selectors.reply_facts(trace_id),
-        "passages": passages_of(row),
         "timeline": pictures.timeline(row.timings),
+        "here": reverse("dashboard:reply", args=[trace_id]),
+        "list_url": reverse("dashboard:replies"),
     }
     return page(request, "replies/detail.html", context)
 
 
-def _recalled(entry: ReplyMemory) -> RecalledMemory:
-    """With the words of today: a trace holds none."""
-    message = entry.message
-    return RecalledMemory(
-        key=message.key,
-        discord_message_id=message.discord_id,
-        channel_id=message.channel_id,
-        channel_name=str(message.channel),
-        author_id=message.author_id,
-        author_name=message.author_name,
-        text=message.text or message.captions,
-        sent_at=message.sent_at,
-        score=entry.score,
-        scores=entry.scores,
-        injected=entry.injected,
-        why_excluded=entry.why_excluded,
+@require_POST
+def erase(request: Request, trace_id: uuid.UUID) -> HttpResponse:
+    """Takes back the reply as it is remembered. The message on Discord stays where it is."""
+    row = selectors.reply(trace_id)
+    if row is None:
+        raise Http404
+    require_server(request, row.guild.discord_id if row.guild else None)
+    erasing.erase_reply(trace_id)
+    messages.success(
+        request, "Erased the reply: it is neither remembered nor explained any more. On Discord it stays."
     )
+    return HttpResponseRedirect(reverse("dashboard:replies"))
