@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.db import connection
 
+from memory.erasure.server import vacuum
 from memory.index.connection import BUSY_TIMEOUT_SECONDS
 from memory.index.pages import overwrite_unallocated
 
@@ -62,6 +63,10 @@ def _try_once() -> bool:
 
 def is_small() -> bool:
     """Whether somebody who waits for an answer can wait for ``clean_files``."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_database_size(current_database()) < %s", [SMALL_BYTES])
+            return bool(cursor.fetchone()[0])
     path = database_path()
     return path is None or not path.exists() or path.stat().st_size < SMALL_BYTES
 
@@ -71,6 +76,8 @@ def clean_files(*, log_seconds: float = 10.0, seconds: float = 600.0) -> bool:
 
     Not possible inside a transaction.
     """
+    if connection.vendor == "postgresql":
+        return vacuum(seconds=log_seconds)
     path = database_path()
     if path is None or connection.settings_dict["NAME"] == ":memory:":
         return True

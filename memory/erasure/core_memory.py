@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from memory import outbox
+from memory import outbox, removal
 from memory.erasure.needles import Needle
 from memory.index import archival
 from memory.models import (
@@ -29,7 +29,13 @@ BATCH = 100
 
 def archive(user_id: int, size: int) -> Counter[str]:
     """Entries of the archive; their words and vectors go with them."""
-    ids = list(ArchivalEntry.objects.filter(_of(user_id)).values_list("pk", flat=True)[:size])
+    return remove_entries(
+        list(ArchivalEntry.objects.filter(_of(user_id)).values_list("pk", flat=True)[:size])
+    )
+
+
+def remove_entries(ids: Sequence[int]) -> Counter[str]:
+    """Removes entries of the archive, in the caller's transaction."""
     archival.remove(ids)
     ArchivalEntry.objects.filter(pk__in=ids).delete()
     return +Counter(archive=len(ids))
@@ -66,23 +72,20 @@ def own_blocks(user_id: int, size: int) -> Counter[str]:
     return +Counter(blocks=len(blocks), sessions=sum(others))
 
 
-def notes_of(replies: Iterable[UUID]) -> Counter[str]:
-    """Entries and sessions that a model wrote in these turns: what they leaned on may stand in them. Found by the ids of its calls.
+def notes_of(replies: Sequence[UUID]) -> Counter[str]:
+    """What a model wrote in these turns: what they leaned on may stand in it. Found by the ids of its calls.
 
-    What is noted of the member who asked (``human``) stays: much else stands in it, and the member and admins can change it.
+    Entries of the archive and sessions go; what is noted of the member who asked (``human``) loses the lines that came from it.
     """
-    entries: set[int] = set()
-    sessions: set[int] = set()
-    for one in replies:
-        calls = {"tool_call_id__gte": f"{one}:", "tool_call_id__lt": f"{one};"}
-        entries.update(ArchivalEntry.objects.filter(**calls).values_list("pk", flat=True))
-        rows = BlockRevision.objects.filter(**calls, block__scope=Scope.SESSION)
-        sessions.update(rows.values_list("block_id", flat=True))
-    if entries:
-        archival.remove(sorted(entries))
-        ArchivalEntry.objects.filter(pk__in=entries).delete()
-    MemoryBlock.objects.filter(pk__in=sessions).delete()
-    return +Counter(archive=len(entries), blocks=len(sessions))
+    if not replies:
+        return Counter()
+    rows = BlockRevision.objects.filter(
+        pk__in=removal.noted_in(BlockRevision, replies), block__scope=Scope.SESSION
+    )
+    sessions = set(rows.values_list("block_id", flat=True))
+    if sessions:
+        MemoryBlock.objects.filter(pk__in=sessions).delete()
+    return +(Counter(blocks=len(sessions)) + removal.strike_turns(replies))
 
 
 def counts(user_id: int) -> dict[str, int]:

@@ -15,11 +15,12 @@ SET_ASIDE = "memory.musebot*.db*"
 
 def written_files() -> Iterator[tuple[str, Path]]:
     """Each file with the name of its store."""
-    database = database_path()
+    own = database_path()
+    database = own or get_config().database_path
     home = get_config().home
     folders = {home}
-    if database is not None and database.is_absolute():
-        for suffix in ("", "-wal", "-shm", "-journal"):
+    if database.is_absolute():
+        for suffix in ("", "-wal", "-shm", "-journal") if own is not None else ():
             yield f"file {database.name}{suffix}", database.with_name(database.name + suffix)
         folders.add(database.parent)
         yield "receipts", database.with_name("erasures.jsonl")
@@ -33,8 +34,8 @@ def written_files() -> Iterator[tuple[str, Path]]:
 
 def set_aside() -> Iterator[tuple[str, Path]]:
     """Memories of the original Musebot that lie beside the database. Nothing is written to them; their owner deletes them."""
-    database = database_path()
-    if database is not None and database.is_absolute():
+    database = database_path() or get_config().database_path
+    if database.is_absolute():
         for path in sorted(database.parent.glob(SET_ASIDE)):
             yield f"file {path.name}", path
 

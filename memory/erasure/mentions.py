@@ -10,6 +10,7 @@ from memory import outbox, removal
 from memory.backends import text_index
 from memory.erasure import steps
 from memory.erasure.needles import Needle
+from memory.index.sql import position
 from memory.models import Member, Message
 
 CHUNK = 5_000
@@ -23,7 +24,7 @@ def naming(user_id: int) -> Iterator[list[int]]:
     wanted = " OR ".join(
         ["author_id = %s"]
         + [
-            f"instr({column}, %s) > 0"
+            f"{position(column)} > 0"
             for column in ("text", "content", "captions", "author_name")
             for _ in needle.texts
         ]

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from django.db import connection, transaction
+from django.db import connection
 
-from memory.backends import vector_index
+from memory.backends import text_index, vector_index
 from memory.index import archival
 from memory.index.base import VectorIndex
+from memory.index.sql import among, array
 from memory.models import EmbeddingSpace, Message
 
 SCAN = 5_000
 
 
 def repair() -> int:
-    """Removes entries without a message; returns how many there were.
-
-    The words of one cannot be taken out one by one (FTS5 would have to be told them), so that index is built anew.
-    """
+    """Removes entries without a message; returns how many there were."""
     count = vectors(remove=True)
-    if strays := words():
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("INSERT INTO memory_message_fts(memory_message_fts) VALUES ('rebuild')")
-        count += strays
-    return count + _archive()
+    return count + text_index().remove_strays() + _archive()
 
 
 def _archive() -> int:
@@ -51,14 +45,7 @@ def vectors(*, remove: bool) -> int:
 
 def words() -> int:
     """Counts entries of the full-text index without a message."""
-    if connection.vendor != "sqlite":
-        return 0
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM memory_message_fts_docsize AS entry "
-            "WHERE entry.id > 0 AND NOT EXISTS (SELECT 1 FROM memory_message WHERE key = entry.id)"
-        )
-        return int(cursor.fetchone()[0])
+    return text_index().strays()
 
 
 def _pages(index: VectorIndex) -> Iterator[list[int]]:
@@ -69,5 +56,10 @@ def _pages(index: VectorIndex) -> Iterator[list[int]]:
 
 
 def _without_message(keys: list[int]) -> list[int]:
-    there = set(Message.objects.filter(key__gte=keys[0], key__lte=keys[-1]).values_list("key", flat=True))
-    return [key for key in keys if key not in there]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT value FROM {among()} WHERE NOT EXISTS "
+            f"(SELECT 1 FROM {Message._meta.db_table} WHERE key = wanted.value)",
+            [array(keys)],
+        )
+        return [int(row[0]) for row in cursor.fetchall()]

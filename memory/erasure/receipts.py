@@ -12,14 +12,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from django.db import connection
+
+from memory.conf import get_config
 from memory.erasure.checkpoint import database_path
+from memory.erasure.parts import Part
+from memory.erasure.server import PROVEN
 from memory.models import ErasureRequest
 
 FILE_NAME = "erasures.jsonl"
 
 
 def receipt(request: ErasureRequest) -> dict[str, Any]:
-    """The receipt of an erasure, JSON-ready. ``digest`` is the SHA-256 of everything else in it."""
+    """The receipt of an erasure, JSON-ready. ``digest`` is the SHA-256 of everything else in it.
+
+    On PostgreSQL ``proven``, which the digest leaves out, says what can be shown there and what cannot.
+    """
     content = {
         "id": str(request.id),
         "subject": request.subject,
@@ -31,13 +39,16 @@ def receipt(request: ErasureRequest) -> dict[str, Any]:
         "counts": dict(request.counts),
         "remains": dict(request.remains),
     }
+    if request.partial:
+        content["part"] = Part.of(request).to_json()
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return {**content, "digest": hashlib.sha256(canonical.encode()).hexdigest()}
+    limits = {"proven": PROVEN} if connection.vendor == "postgresql" else {}
+    return {**content, **limits, "digest": hashlib.sha256(canonical.encode()).hexdigest()}
 
 
 def receipts_path() -> Path | None:
-    database = database_path()
-    return database.with_name(FILE_NAME) if database is not None and database.is_absolute() else None
+    database = database_path() or get_config().database_path
+    return database.with_name(FILE_NAME) if database.is_absolute() else None
 
 
 def append(request: ErasureRequest) -> None:
@@ -51,9 +62,9 @@ def append(request: ErasureRequest) -> None:
         os.fsync(file.fileno())
 
 
-def read() -> Iterator[dict[str, Any]]:
-    """The receipts of the file, oldest first; a line that was cut off by a crash is passed over."""
-    path = receipts_path()
+def read(path: Path | None = None) -> Iterator[dict[str, Any]]:
+    """The receipts of the file (this installation's if none is given), oldest first; a line that was cut off is passed over."""
+    path = path or receipts_path()
     if path is None or not path.exists():
         return
     for line in path.read_text(encoding="utf-8").splitlines():

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from uuid import UUID
 
 from django.db import transaction
@@ -18,11 +19,13 @@ from django.utils import timezone
 from memory import outbox
 from memory.backends import text_index
 from memory.erasure import checkpoint, core_memory, files, mentions, orphans, receipts, verification
+from memory.erasure import partial as parts_of
 from memory.erasure.needles import Needle
+from memory.erasure.parts import Part
 from memory.erasure.steps import STEPS
 from memory.errors import MusebotError, NotFound
 from memory.index import archival
-from memory.models import ErasureRequest, Member, OutboxEntry
+from memory.models import ErasureRequest, Member, OutboxEntry, locks
 from memory.pacing import Pace
 
 logger = logging.getLogger(__name__)
@@ -85,10 +88,16 @@ class _Run:
         self.may_seal = may_seal
         self.inside = transaction.get_connection().in_atomic_block
         """Then the files cannot be cleaned; the worker will."""
+        self.part: Part | None = None
+        """What is erased, where it is not everything."""
 
     def go(self) -> ErasureRequest:
         for _ in range(MOST_ROUNDS):
-            user_id = self._load().user_id
+            found = self._load()
+            if found.state not in (*OPEN, State.FAILED) and found.stage != SEALING:
+                return found
+            user_id = found.user_id
+            self.part = Part.of(found) if found.partial else None
             if user_id is not None and not (self._erase(user_id) and self._prove(user_id)):
                 break
             found = self._load()
@@ -106,24 +115,45 @@ class _Run:
 
     def _erase(self, user_id: int) -> bool:
         """All deleting steps; False if the time was up before they were through."""
+        if self.part is not None:
+            self._take_sample(user_id, self.part)
         pace = Pace()
-        for step in STEPS:
+        for name, step in self._steps(user_id):
             while True:
                 if time.monotonic() >= self.deadline:
                     return False
                 with pace.transaction() as size:
-                    back = Member.objects.filter(user_id=user_id, withdrawn_at=None).exists()
-                    counts = Counter[str]() if back else step(user_id, size)
+                    locks.hold("consent", user_id)  # nobody opts in again between the look and the step
+                    counts = Counter[str]() if self._is_back(user_id) else step(size)
                     if counts:
-                        self._note(counts, stage=step.__name__)
+                        self._note(counts, stage=name)
                 if not counts:
                     break
+        if self.part is not None:
+            return True
         self._stage("mentions", State.RUNNING)
         scrubbed = mentions.scrub(user_id) + core_memory.scrub(user_id)
         counts = +Counter(mentions=scrubbed, strays=orphans.repair())
         with transaction.atomic():
             self._note(counts, stage="mentions")
         return True
+
+    def _steps(self, user_id: int) -> Iterator[tuple[str, Callable[[int], Counter[str]]]]:
+        if self.part is None:
+            for step in STEPS:
+                yield step.__name__, partial(step, user_id)
+        else:
+            for narrow in parts_of.STEPS:
+                yield narrow.__name__, partial(narrow, user_id, self.part)
+
+    def _is_back(self, user_id: int) -> bool:
+        """Whether everything was to go of somebody who has opted in again since."""
+        return self.part is None and Member.objects.filter(user_id=user_id, withdrawn_at=None).exists()
+
+    def _take_sample(self, user_id: int, part: Part) -> None:
+        rows = ErasureRequest.objects.filter(pk=self.id, sample=[])
+        if rows.exists() and (found := parts_of.sample(user_id, part)):
+            rows.update(sample=found)
 
     def _note(self, counts: Counter[str], *, stage: str) -> None:
         found = self._load()
@@ -144,7 +174,9 @@ class _Run:
         archival.optimize()
         self._stage("verifying", State.VERIFYING)
         remains: dict[str, int] = {}
-        if not Member.objects.filter(user_id=user_id, withdrawn_at=None).exists():
+        if self.part is not None:
+            remains = dict(parts_of.remains(user_id, self.part) + verification.strays())
+        elif not self._is_back(user_id):
             remains = dict(verification.rows(user_id, except_request=self.id) + verification.indexes(user_id))
         with transaction.atomic():
             found = self._load()
@@ -153,8 +185,9 @@ class _Run:
             if remains:
                 self._fail(found, remains)
                 return False
-            ErasureRequest.objects.filter(subject=found.subject).update(user_id=None)
-            ErasureRequest.objects.filter(pk=self.id).update(stage=SEALING)
+            if self.part is None:
+                ErasureRequest.objects.filter(subject=found.subject).update(user_id=None)
+            ErasureRequest.objects.filter(pk=self.id).update(stage=SEALING, user_id=None)
         return True
 
     def _seal(self, user_id: int | None) -> None:
@@ -163,9 +196,7 @@ class _Run:
         if not self.inside:
             if not checkpoint.clean_files(log_seconds=self.log_seconds):
                 return
-            # One who opted in again meanwhile is in the files with reason.
-            if user_id is not None and not Member.objects.filter(user_id=user_id).exists():
-                left = dict(files.search(Needle(user_id).bytes))
+            left = dict(files.search(self._needles(user_id)))
         with transaction.atomic():
             found = self._load()
             if found.stage != SEALING:
@@ -175,6 +206,14 @@ class _Run:
                 self._fail(found, left)
             else:
                 self._finish(found)
+
+    def _needles(self, user_id: int | None) -> Sequence[bytes]:
+        if self.part is not None:
+            return parts_of.needles(self._load().sample)
+        # One who opted in again meanwhile is in the files with reason.
+        if user_id is None or Member.objects.filter(user_id=user_id).exists():
+            return ()
+        return Needle(user_id).bytes
 
     @staticmethod
     def _fail(found: ErasureRequest, remains: dict[str, int]) -> None:
@@ -190,6 +229,7 @@ class _Run:
             found.state = State.DONE
             found.remains = {}
             found.error = ""
+            found.sample = []
             found.finished_at = timezone.now()
             found.digest = receipts.receipt(found)["digest"]
             receipts.append(found)

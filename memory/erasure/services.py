@@ -1,4 +1,4 @@
-"""Asking for an erasure, and erasing single memories."""
+"""What an erasure would remove, and erasing single memories at once."""
 
 from __future__ import annotations
 
@@ -6,27 +6,31 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from memory import consent, outbox
+from memory import outbox
 from memory.backends import text_index
-from memory.erasure import checkpoint, core_memory
-from memory.erasure.running import ERASE, OPEN, work_id
+from memory.erasure import checkpoint, core_memory, partial
+from memory.erasure.partial import indexed
+from memory.erasure.parts import Part
 from memory.erasure.steps import answers_of_others, erase_keys
-from memory.models import DailyCount, ErasureRequest, Fact, GuildMember, Message, OutboxEntry, Reply
+from memory.models import DailyCount, Fact, GuildMember, Message, OutboxEntry, Reply
 from memory.pacing import Pace
-from memory.pseudonyms import subject_hash
 
 CLEAN = "clean_files"
 """Kind of work that takes the bytes of single erased memories out of the files of a large database."""
 WAIT_SECONDS = 5.0
 
 
-def preview(user_id: int) -> dict[str, int]:
-    """What an erasure of this person would remove, exactly, by kind."""
+def preview(user_id: int, *, part: Part | None = None) -> dict[str, int]:
+    """What an erasure of this person, or of a part, would remove, exactly, by kind."""
+    if part is not None:
+        return partial.counts(user_id, part)
     messages = Message.objects.filter(member_id=user_id)
+    words, vectors = indexed(messages)
     return {
         "memories": messages.filter(is_bot=False).count(),
         "answers": messages.filter(is_bot=True).count(),
-        "vectors": messages.filter(embedding=Message.Embedding.DONE).count(),
+        "vectors": vectors,
+        "words": words,
         "traces": Reply.objects.filter(asker_id=user_id).count(),
         "answers_to_others": len(answers_of_others(user_id)),
         "servers": GuildMember.objects.filter(member_id=user_id).count(),
@@ -35,28 +39,6 @@ def preview(user_id: int) -> dict[str, int]:
         "queued": OutboxEntry.objects.filter(user_id=user_id).count(),
         **core_memory.counts(user_id),
     }
-
-
-def request(*, user_id: int, origin: str) -> ErasureRequest:
-    """Ends the consent and notes the erasure, in one transaction: from then on nothing of theirs is written or recalled.
-
-    A request that is still open is returned again. ``run`` does the work, here or in the worker.
-    """
-    with transaction.atomic():
-        opened = ErasureRequest.objects.filter(user_id=user_id, state__in=OPEN).first()
-        if opened is None:
-            epoch = consent.withdraw(user_id=user_id, origin=origin)
-            outbox.drop_user(user_id)
-            opened = ErasureRequest.objects.create(
-                subject=subject_hash(user_id),
-                user_id=user_id,
-                epoch=epoch,
-                origin=origin,
-                stage="waiting",
-                total=Message.objects.filter(member_id=user_id).count(),
-            )
-        outbox.enqueue(ERASE, [work_id(opened)])
-    return opened
 
 
 def erase_messages(keys: Sequence[int]) -> int:

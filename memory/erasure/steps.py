@@ -6,8 +6,10 @@ Answers that leaned on a memory go before it, so that a process that is killed i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -22,6 +24,7 @@ from memory.models import (
     Member,
     Message,
     Reply,
+    ReplyContext,
     ReplyFact,
     ReplyMemory,
 )
@@ -34,58 +37,98 @@ def erase_keys(keys: Sequence[int], size: int, *, merged_later: bool = True) -> 
 
     ``merged_later``: the index of words is merged at the end of the erasure, which takes them out of the file.
     """
-    wanted = list(keys)
-    keys = _deepest(wanted, size)
-    leaning = _leaning_on(keys).exclude(answer_id__in=keys)
-    bare = list(leaning.values_list("id", flat=True)[:size])
-    if bare:
-        counts = core_memory.notes_of(bare)
-        Reply.objects.filter(id__in=bare).delete()
-        return +(counts + Counter(traces=len(bare)))
-    counts = Counter()
-    answered = list(Reply.objects.filter(answer_id__in=keys).values_list("id", flat=True))
-    asked = list(Reply.objects.filter(question_id__in=keys).values_list("id", flat=True))
-    if keys != wanted:  # answers that leaned on what is to go
-        counts += core_memory.notes_of(answered)
-    counts["traces"] = Reply.objects.filter(id__in={*answered, *asked}).count()
-    Reply.objects.filter(id__in={*answered, *asked}).delete()
-    counts["memories"] = removal.remove(keys, merged_later=merged_later)
+    found = _reached(list(keys), size)
+    if found.rest and not found.beside:
+        # So many lean on these that what they led to is taken first.
+        bare = [id_ for id_, answer in found.leaning.items() if answer is None]
+        if bare:
+            return _erase_traces(bare, leaned=bare)
+        return erase_keys(found.rest[:size], size, merged_later=merged_later)
+    going, leaning = found.beside, list(found.leaning)
+    if found.rest:
+        # What is beyond them is found again by what stays.
+        reached = {id_ for id_, answer in found.leaning.items() if answer in found.rest}
+        leaning = [id_ for id_ in leaning if id_ not in reached]
+        links = [ReplyContext(reply_id=id_, message_id=keys[0]) for id_ in reached]
+        ReplyContext.objects.bulk_create(links, ignore_conflicts=True)
+    answered = Reply.objects.filter(answer_id__in=removal.listed(going)).values_list("id", flat=True)
+    counts = _erase_traces({*leaning, *answered}, leaned=leaning)
+    counts["memories"] = removal.remove(going, merged_later=merged_later)
     return +counts
 
 
-def _leaning_on(keys: Sequence[int] | QuerySet[Message, Any]) -> QuerySet[Reply]:
-    injected = ReplyMemory.objects.filter(message_id__in=keys, injected=True).values("reply_id")
-    known = ReplyFact.objects.filter(fact__evidence_id__in=keys).values("reply_id")
-    return Reply.objects.filter(Q(id__in=injected) | Q(id__in=known))
+def _erase_traces(ids: Collection[UUID], *, leaned: Sequence[UUID]) -> Counter[str]:
+    counts = core_memory.notes_of(leaned)
+    removal.delete(Reply, ids)
+    return +(counts + Counter(traces=len(ids)))
 
 
-def _deepest(keys: list[int], size: int) -> list[int]:
-    """The answers that leaned on these messages, the answers that leaned on those, and so on: where the chain ends."""
-    seen = set(keys)
+def _leaning_on(keys: Collection[int] | QuerySet[Message, Any]) -> QuerySet[Reply]:
+    """Replies that had any of these messages before them: the question, what was recalled, the evidence of a fact, the conversation."""
+    wanted = keys if isinstance(keys, QuerySet) else removal.listed(keys)
+    asked = Reply.objects.filter(question_id__in=wanted).values("id")
+    injected = ReplyMemory.objects.filter(message_id__in=wanted, injected=True).values("reply_id")
+    known = ReplyFact.objects.filter(fact__evidence_id__in=wanted).values("reply_id")
+    before = ReplyContext.objects.filter(message_id__in=wanted).values("reply_id")
+    return Reply.objects.filter(id__in=asked.union(injected, known, before))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """What leans on some messages, directly or through answers, as far as one transaction goes."""
+
+    beside: list[int]
+    """Messages that can go now: all, or, where there is a rest, the answers before it."""
+    leaning: dict[UUID, int | None]
+    """Replies on the way, with their answers."""
+    rest: list[int]
+    """Answers on which others may lean in turn; empty where that was the end of it."""
+
+
+def _reached(keys: list[int], size: int) -> _Reached:
+    going = dict.fromkeys(keys)
+    leaning: dict[UUID, int | None] = {}
+    level = keys
     for _ in range(MOST_LEVELS):
-        answers = _leaning_on(keys).exclude(answer=None).exclude(answer_id__in=seen)
-        found = list(dict.fromkeys(answers.values_list("answer_id", flat=True)[:size]))
-        if not found:
+        here: dict[UUID, int | None] = dict(_leaning_on(level).values_list("id", "answer_id")[: size + 1])
+        found = [key for key in dict.fromkeys(here.values()) if key is not None and key not in going]
+        if len(here) > size:
+            if level is keys:
+                return _Reached([], here, found or [key for key in here.values() if key is not None])
             break
-        keys = [key for key in found if key is not None]
-        seen.update(keys)
-    return keys
+        leaning.update(here)
+        if not found:
+            return _Reached(list(going), leaning, [])
+        level = found
+        going.update(dict.fromkeys(found))
+        if len(going) > 2 * size:
+            break
+    stay = {*keys, *level}
+    return _Reached([key for key in going if key not in stay], leaning, level)
 
 
-def answers_of_others(user_id: int) -> set[int]:
-    """Keys of the answers to other members that leaned on what this member wrote, directly or through another answer."""
-    first = _leaning_on(Message.objects.filter(member_id=user_id).values("key")).exclude(answer=None)
+def answers_from(rows: QuerySet[Message], more: Collection[int] = ()) -> set[int]:
+    """Keys of the answers that leaned on these messages, directly or through another answer, without the messages themselves."""
+    given = rows.order_by().values("key")
+    first = _leaning_on(given).exclude(answer=None).exclude(answer_id__in=given)
     found: set[int] = set()
-    level = set(first.exclude(answer__member_id=user_id).values_list("answer_id", flat=True))
+    level = {key for key in first.values_list("answer_id", flat=True) if key is not None}
+    level |= set(more)
     while level:
         found |= level
         keys = sorted(level)
         level = set()
         for start in range(0, len(keys), removal.BATCH):
-            more = _leaning_on(keys[start : start + removal.BATCH]).exclude(answer=None)
-            level.update(more.exclude(answer__member_id=user_id).values_list("answer_id", flat=True))
+            answers = _leaning_on(keys[start : start + removal.BATCH]).exclude(answer=None)
+            found_here = answers.exclude(answer_id__in=given).values_list("answer_id", flat=True)
+            level.update(key for key in found_here if key is not None)
         level -= found
-    return {key for key in found if key is not None}
+    return found - set(more)
+
+
+def answers_of_others(user_id: int) -> set[int]:
+    """Keys of the answers to other members that leaned on what this member wrote, directly or through another answer."""
+    return answers_from(Message.objects.filter(member_id=user_id))
 
 
 def messages(user_id: int, size: int) -> Counter[str]:
@@ -156,11 +199,11 @@ def member(user_id: int, size: int) -> Counter[str]:
 
 STEPS = (
     facts,
+    core_memory.own_blocks,
+    core_memory.archive,
     messages,
     traces,
     core_memory.shared_blocks,
-    core_memory.own_blocks,
-    core_memory.archive,
     private_conversations,
     counts_by_day,
     names,

@@ -78,6 +78,12 @@ def indexes(user_id: int) -> Counter[str]:
     if needle.is_long and (hits := text_index().search(None, [str(user_id)], 1000)):
         found["words"] = len(hits)
     found["words of the archive"] = archival.holding(str(user_id)) if needle.is_long else 0
+    return found + strays()
+
+
+def strays() -> Counter[str]:
+    """Entries of indexes that belong to nothing."""
+    found: Counter[str] = Counter()
     words, vectors = archival.strays()
     found["words without an entry"], found["vectors without an entry"] = words, vectors
     found["vectors without a message"] = orphans.vectors(remove=False)

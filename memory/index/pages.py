@@ -3,7 +3,7 @@
 ``secure_delete`` overwrites a deleted cell where it stood. But when SQLite balances its trees it copies cells between pages and
 leaves the old copies in the unallocated space of a page, where nothing ever overwrites them; after an erasure words and ids are
 still found there. A VACUUM would remove them and keep all writers out for as long as it takes; this overwrites just that
-space, a few pages at a time.
+space, where there is anything in it, a few pages at a time.
 
 Everything here runs in a process of its own (``python -m memory.index.pages``): on POSIX, closing a file drops all locks that
 the process holds on it, those of its SQLite connections included.
@@ -25,6 +25,7 @@ LEAF_TABLE, LEAF_INDEX, INNER_TABLE, INNER_INDEX = 13, 10, 5, 2
 HOLD_SECONDS = 0.08
 REST_SECONDS = 0.02
 BLOCK_PAGES = 32
+SCAN_PAGES = 256
 PENDING_BYTE = 0x40000000
 """SQLite keeps its locks here and never uses the page."""
 MOST_PAGES = 0x02000000
@@ -97,6 +98,7 @@ class _Overwriter:
         self.connection.execute("PRAGMA secure_delete = ON")
         self.size = int(self.connection.execute("PRAGMA page_size").fetchone()[0])
         self.file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        self.zeros = bytes(65536)
         self.pages = 0
         self.longest = 0.0
 
@@ -106,22 +108,68 @@ class _Overwriter:
         os.close(self.file)
 
     def run(self, seconds: float) -> bool:
+        """Looks at all pages without keeping anybody out, then overwrites under the lock what has to be.
+
+        A page that is clean in the file stays so: with an empty log at the beginning, all that is written later is made from what the
+        file holds now, and SQLite moves no bytes from the unallocated space of one page to another.
+        """
         until = time.monotonic() + seconds
-        following = 0
-        if os.fstat(self.file).st_size > MOST_PAGES * self.size:
+        if os.fstat(self.file).st_size > MOST_PAGES * self.size or not self._with_empty_log(until):
             return False
-        while following * self.size < os.fstat(self.file).st_size:
+        found = self._scan()
+        while found:
             if time.monotonic() >= until:
                 return False
-            reached = self._step(following)
-            if reached is not None:
-                following = reached
-            time.sleep(REST_SECONDS)
+            done = self._step(found)
+            if done is None:
+                time.sleep(REST_SECONDS)
+                continue
+            del found[:done]
+            if found:
+                time.sleep(REST_SECONDS)
         os.fsync(self.file)
         return True
 
-    def _step(self, following: int) -> int | None:
-        """Some pages under the write lock, with nothing in the log: then nobody else can write to the file."""
+    def _with_empty_log(self, until: float) -> bool:
+        """What writers who ended before left in the log has to be in the file before it is looked at."""
+        while True:
+            try:
+                if not self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                    return True
+            except self.busy_error:
+                pass
+            if time.monotonic() >= until:
+                return False
+            time.sleep(REST_SECONDS)
+
+    def _scan(self) -> list[int]:
+        """Numbers of the pages, from 0, that have something in their unallocated space."""
+        found: list[int] = []
+        following = 0
+        while block := self._read(following, SCAN_PAGES):
+            count = len(block) // self.size
+            found += [following + number for number in range(count) if self._space(block, number, following)]
+            following += max(count, 1)
+        return found
+
+    def _read(self, page: int, count: int) -> bytes:
+        os.lseek(self.file, page * self.size, os.SEEK_SET)
+        return os.read(self.file, count * self.size)
+
+    def _space(self, block: bytes, number: int, following: int) -> tuple[int, int] | None:
+        """The unallocated space of a page of the block that begins with page ``following``, if anything stands in it."""
+        start = (following + number) * self.size
+        at = number * self.size
+        if start <= PENDING_BYTE < start + self.size:
+            return None
+        page = block[at : at + self.size]
+        space = unallocated(page, first=start == 0)
+        if space is None or page[space[0] : space[1]] == self.zeros[: space[1] - space[0]]:
+            return None
+        return space
+
+    def _step(self, pages: Sequence[int]) -> int | None:
+        """Some pages under the write lock, with nothing in the log: then nobody else can write to the file. How many were done."""
         try:
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             self.connection.execute("BEGIN IMMEDIATE")
@@ -131,32 +179,27 @@ class _Overwriter:
         if self.log.exists() and self.log.stat().st_size > 0:
             self.connection.execute("ROLLBACK")
             return None
-        while time.monotonic() - begin < HOLD_SECONDS and following * self.size < os.fstat(self.file).st_size:
-            following = self._overwrite(following)
+        done = 0
+        while time.monotonic() - begin < HOLD_SECONDS and done < len(pages):
+            for page in pages[done : done + BLOCK_PAGES]:
+                self._overwrite(page)
+                done += 1
         # Something has to change, so that other connections let go of the pages that they have in memory.
         self.connection.execute(
             "INSERT INTO memory_installationstate (name, value, at) VALUES (?, ?, datetime('now')) "
             "ON CONFLICT (name) DO UPDATE SET value = excluded.value, at = excluded.at",
-            (STATE, json.dumps({"pages": following, "nonce": os.urandom(4).hex()})),
+            (STATE, json.dumps({"pages": self.pages, "nonce": os.urandom(4).hex()})),
         )
         self.connection.execute("COMMIT")
         self.longest = max(self.longest, time.monotonic() - begin)
-        return following
+        return done
 
-    def _overwrite(self, following: int) -> int:
-        os.lseek(self.file, following * self.size, os.SEEK_SET)
-        block = os.read(self.file, BLOCK_PAGES * self.size)
-        for number in range(len(block) // self.size):
-            start = (following + number) * self.size
-            if start <= PENDING_BYTE < start + self.size:
-                continue
-            page = block[number * self.size : (number + 1) * self.size]
-            space = unallocated(page, first=start == 0)
-            if space is not None and any(page[space[0] : space[1]]):
-                os.lseek(self.file, start + space[0], os.SEEK_SET)
-                os.write(self.file, bytes(space[1] - space[0]))
-                self.pages += 1
-        return following + max(len(block) // self.size, 1)
+    def _overwrite(self, number: int) -> None:
+        space = self._space(self._read(number, 1), 0, number)
+        if space is not None:
+            os.lseek(self.file, number * self.size + space[0], os.SEEK_SET)
+            os.write(self.file, self.zeros[: space[1] - space[0]])
+            self.pages += 1
 
 
 def _holds(path: Path, needles: Sequence[bytes]) -> bool:

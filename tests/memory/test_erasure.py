@@ -1,14 +1,13 @@
 """Forgetting a member: nothing is left in any row, index or file, and the receipt says how much there was."""
 
 import json
-import sqlite3
 import struct
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from memory import capture, consent, embedding, erasure, outbox
-from memory.erasure import checkpoint
 from memory.errors import Conflict, NotFound
 from memory.models import (
     ConsentEvent,
@@ -31,6 +30,7 @@ from tests.memory.memory_support import (
     files_with,
     found_by_words,
     message,
+    old_snapshot,
     opted_in,
     say,
     vector,
@@ -81,8 +81,10 @@ def test_nothing_is_left_down_to_the_bytes(receipts):
     floats = [vector(key).tobytes()[:48] for key in (keys[0], keys[150], keys[-1], answer)]
     kept_floats = vector(kept).tobytes()[:48]
     words = [b"quixotarium", b"zanzibarist", b"xylographic", b"adalovelace", b"Adalovelace"]
-    ids = [str(ada.id).encode(), struct.pack(">q", ada.id)]
-    assert files_with(*words) and files_with(*floats) and files_with(ids[0]) and files_with(ids[1])
+    ids = [str(ada.id).encode()]
+    if connection.vendor == "sqlite":  # as it stands in the file
+        ids.append(struct.pack(">q", ada.id))
+    assert files_with(*words) and files_with(*floats) and all(map(files_with, ids))
 
     request = erase(ada)
 
@@ -151,7 +153,7 @@ def test_it_goes_on_where_it_stopped_in_another_process(monkeypatch):
     def messages(user_id, size):
         calls.append(size)
         counts = steps.messages(user_id, size)
-        if len(calls) == 3:
+        if len(calls) == 2:
             raise KeyboardInterrupt
         return counts
 
@@ -278,16 +280,12 @@ def test_vectors_of_an_older_model_go_as_well():
 def test_a_reader_with_an_old_snapshot_delays_the_end_and_the_worker_finishes(monkeypatch):
     ada = opted_in("ada")
     say(ada, "quixotarium")
-    reader = sqlite3.connect(database(), isolation_level=None)
-    reader.execute("BEGIN")
-    reader.execute("SELECT count(*) FROM memory_message").fetchone()
-    real = checkpoint.empty_log
-    monkeypatch.setattr("memory.erasure.checkpoint.empty_log", lambda *, seconds=0.0: real(seconds=0.0))
+    monkeypatch.setattr("memory.erasure.running.LOG_SECONDS", 0.0)
+    reader = old_snapshot()
     waiting = erase(ada)
     assert (waiting.state, waiting.stage) == ("verifying", "sealing")
     assert OutboxEntry.objects.filter(kind="erase").exists()
     assert capture.record_message(incoming("others are served", author=opted_in("bob")))
-    reader.execute("COMMIT")
     reader.close()
     work("erase")
     waiting.refresh_from_db()
