@@ -145,6 +145,10 @@ def _seeing_chat_model(config: Config) -> ModelRef | None:
 
 def vector_index(space: EmbeddingSpace) -> VectorIndex:
     """The index of one embedding space."""
+    if _on_postgres():
+        from memory.index.pgvector import PgVectorIndex
+
+        return PgVectorIndex(space_id=space.pk, dimension=space.dimension)
     from memory.index.sqlite_vec import SqliteVecIndex
 
     return SqliteVecIndex(space_id=space.pk, dimension=space.dimension)
@@ -152,9 +156,19 @@ def vector_index(space: EmbeddingSpace) -> VectorIndex:
 
 def text_index() -> TextIndex:
     """The full-text index."""
+    if _on_postgres():
+        from memory.index.pg_fulltext import PostgresTextIndex
+
+        return PostgresTextIndex()
     from memory.index.fulltext import Fts5Index
 
     return Fts5Index()
+
+
+def _on_postgres() -> bool:
+    from django.db import connection
+
+    return connection.vendor == "postgresql"
 
 
 def reset() -> None:

@@ -20,10 +20,22 @@ for name in (
     "CELERY_BROKER_URL",
 ):
     os.environ.pop(name, None)
+# The suite runs on SQLite and the embedded broker. These two have it run on PostgreSQL (which pgvector must be part of) and Redis:
+# the URL of a database in which others can be made and dropped, and that of a Redis which nobody else uses.
+# ``python -m tests.servers pytest …`` starts both and sets them.
+if os.environ.get("MUSEBOT_TEST_DATABASE_URL"):
+    os.environ["DATABASE_URL"] = os.environ["MUSEBOT_TEST_DATABASE_URL"]
 
 from musebot_site.settings import *  # noqa: E402, F403
 from musebot_site.settings import DATABASES, MUSEBOT  # noqa: E402
 
+# Commands that a test starts in a folder of their own have a database there.
+os.environ.pop("DATABASE_URL", None)
+
 # A file, not memory: several connections and processes read it, and erasure is checked down to its bytes.
-DATABASES["default"]["TEST"] = {"NAME": str(MUSEBOT.database_path.with_name("test.db"))}
+DATABASES["default"]["TEST"] = (
+    {"NAME": f"test_musebot_{os.getpid()}"}
+    if MUSEBOT.database_url
+    else {"NAME": str(MUSEBOT.database_path.with_name("test.db"))}
+)
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,15 @@ class TextHit:
     """BM25 over the message's own words alone; higher is better."""
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of an operator's search: SQL conditions on ``message`` with their values, and the score and key that it begins behind."""
+
+    conditions: Sequence[str] = ()
+    values: Sequence[Any] = ()
+    after: tuple[float, int] | None = None
+
+
 class VectorIndex(Protocol):
     """Nearest neighbours within one guild. One index holds the vectors of one embedding space.
 
@@ -88,6 +97,12 @@ class VectorIndex(Protocol):
     def keys(self, after: int = -1, limit: int = 1000) -> list[int]:
         """Keys in ascending order, for scans that compare the index with the rows."""
 
+    def prepare(self, seconds: float) -> bool:
+        """Builds some of what searches are faster with and an older index lacks; True once nothing is left.
+
+        Searches are right before and meanwhile. Writes in short transactions of its own, for about ``seconds``.
+        """
+
 
 class TextIndex(Protocol):
     """Full text within one guild. It is derived from the message table: rows must exist while they are added or removed.
@@ -118,3 +133,15 @@ class TextIndex(Protocol):
 
     def optimize(self) -> None:
         """Merges the index's segments, after which nothing of removed rows is left in it."""
+
+    def page(self, guild: int | None, words: Sequence[str], k: int, page: Page) -> list[tuple[int, float]]:
+        """(key, ``fielded``) of the ``k`` best of a page, best first."""
+
+    def rebuild(self) -> None:
+        """Makes the index anew from the rows."""
+
+    def strays(self) -> int:
+        """Entries that belong to no message. There should be none."""
+
+    def remove_strays(self) -> int:
+        """Removes them; returns how many there were."""

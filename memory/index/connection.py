@@ -12,6 +12,8 @@ from typing import Any
 OLDEST_SQLITE = (3, 42, 0)
 PAGE_SIZE = 16384
 BUSY_TIMEOUT_SECONDS = 30
+MAPPED_BYTES = 16 << 30
+"""Of the file, at most: what is mapped is read without a copy, and shared by all processes. Some four million memories."""
 
 
 def use_capable_sqlite() -> str:
@@ -54,7 +56,7 @@ def database_options() -> dict[str, Any]:
             "PRAGMA synchronous = NORMAL;"
             "PRAGMA secure_delete = ON;"
             "PRAGMA temp_store = MEMORY;"
-            "PRAGMA mmap_size = 4294967296;"
+            f"PRAGMA mmap_size = {MAPPED_BYTES};"
             "PRAGMA cache_size = -16384"
         ),
     }

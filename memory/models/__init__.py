@@ -1,6 +1,7 @@
 """One module per noun: fields, constraints and query-set methods only."""
 
 from memory.models.access import ApiKey
+from memory.models.audit import AuditEntry, AuditHead
 from memory.models.blocks import (
     ArchivalEntry,
     BlockRevision,
@@ -21,20 +22,23 @@ from memory.models.documents import (
     ReplyChunk,
 )
 from memory.models.embedding import EmbeddingSpace
-from memory.models.erasure import ErasureRequest, SubjectEpoch
+from memory.models.erasure import ErasedRange, ErasureRequest, SubjectEpoch
 from memory.models.facts import Fact, FactBook, FactVersion, ReplyFact
 from memory.models.guild import Audience, Channel, Guild
 from memory.models.history import ChannelMark, HeldReply, Scan, ScanChannel, ScanMember, TouchedMessage
 from memory.models.member import ConsentEvent, DailyCount, GuildMember, Member
 from memory.models.message import Message
 from memory.models.outbox import OutboxEntry
-from memory.models.reply import Reply, ReplyMemory
+from memory.models.reply import Reply, ReplyContext, ReplyMemory
+from memory.models.roles import Role, RoleGrant
 from memory.models.state import InstallationState
 
 __all__ = [
     "ApiKey",
     "ArchivalEntry",
     "Audience",
+    "AuditEntry",
+    "AuditHead",
     "BlockRevision",
     "Channel",
     "ChannelMark",
@@ -46,6 +50,7 @@ __all__ = [
     "DocumentVersion",
     "DocumentWord",
     "EmbeddingSpace",
+    "ErasedRange",
     "ErasureRequest",
     "EvaluationQuestion",
     "EvaluationResult",
@@ -65,8 +70,11 @@ __all__ = [
     "Reply",
     "ReplyBlock",
     "ReplyChunk",
+    "ReplyContext",
     "ReplyFact",
     "ReplyMemory",
+    "Role",
+    "RoleGrant",
     "Scan",
     "ScanChannel",
     "ScanMember",

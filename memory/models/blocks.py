@@ -70,12 +70,13 @@ class BlockRevision(models.Model):
         ADMIN = "admin", "an admin"
         CONSOLIDATION = "consolidation", "consolidation"
         UNDO = "undo", "an undo"
+        ERASURE = "erasure", "an erasure"
 
     block = models.ForeignKey(MemoryBlock, on_delete=models.CASCADE, related_name="revisions")
     version = models.PositiveIntegerField()
     value = models.TextField(blank=True)
     action = models.CharField(
-        max_length=12, help_text="append, replace, rethink, edit, clear, undo, merge, approve"
+        max_length=12, help_text="append, replace, rethink, edit, clear, undo, merge, approve, erase"
     )
     actor_kind = models.CharField(max_length=13, choices=Actor)
     actor = models.BigIntegerField(
@@ -87,6 +88,11 @@ class BlockRevision(models.Model):
     source_message = models.ForeignKey(
         Message, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    source_channel_id = models.BigIntegerField(
+        null=True, blank=True, help_text="The session that was gone through, where it came from one."
+    )
+    source_first = models.BigIntegerField(null=True, blank=True, help_text="Key of its first message.")
+    source_last = models.BigIntegerField(null=True, blank=True, help_text="Key of its last message.")
     tool_call_id = models.CharField(max_length=120, null=True, blank=True, unique=True)
     at = models.DateTimeField(default=timezone.now)
 
@@ -130,6 +136,11 @@ class ArchivalEntry(models.Model):
     source_message = models.ForeignKey(
         Message, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    source_channel_id = models.BigIntegerField(
+        null=True, blank=True, help_text="The session that was gone through, where it came from one."
+    )
+    source_first = models.BigIntegerField(null=True, blank=True, help_text="Key of its first message.")
+    source_last = models.BigIntegerField(null=True, blank=True, help_text="Key of its last message.")
     tool_call_id = models.CharField(max_length=120, null=True, blank=True, unique=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
     delete_reason = models.CharField(max_length=300, blank=True)

@@ -11,6 +11,8 @@ class EmbeddingSpace(models.Model):
     class State(models.TextChoices):
         BUILDING = "building"
         ACTIVE = "active"
+        KEPT = "kept"
+        """Served before; kept for a while, so that one can go back to it."""
         RETIRED = "retired"
 
     provider = models.CharField(max_length=20)
@@ -18,6 +20,9 @@ class EmbeddingSpace(models.Model):
     digest = models.CharField(max_length=100, blank=True)
     dimension = models.PositiveIntegerField()
     state = models.CharField(max_length=10, choices=State, default=State.BUILDING)
+    kept_until = models.DateTimeField(
+        null=True, blank=True, help_text="When vectors that served before are dropped."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

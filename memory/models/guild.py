@@ -21,12 +21,39 @@ class Guild(models.Model):
         MEMBER = "member", "what the person who asks may read"
         GUILD = "guild", "everything said in the server"
 
+    class Recalls(models.TextChoices):
+        """What of that is used where an answer is given."""
+
+        READERS = "readers", "everything its readers can read"
+        CHANNEL = "channel", "this channel only"
+        NOTHING = "nothing", "nothing"
+
     ordinal = models.AutoField(primary_key=True)
     discord_id = models.BigIntegerField(unique=True, help_text="The server's id; for a DM, its channel's.")
     kind = models.CharField(max_length=8, choices=Kind, default=Kind.GUILD)
     name = models.CharField(max_length=200, blank=True)
     recall_policy = models.CharField(max_length=8, choices=RecallPolicy, default=RecallPolicy.AUDIENCE)
-    capture_enabled = models.BooleanField(default=True)
+    enabled = models.BooleanField(
+        default=True,
+        help_text="Switched off, nothing is stored and nobody is answered, whatever else is set.",
+    )
+    capture_enabled = models.BooleanField(default=True, help_text="For channels that say nothing else.")
+    reply_enabled = models.BooleanField(default=True, help_text="For channels that say nothing else.")
+    mention_needed = models.BooleanField(
+        null=True, blank=True, help_text="For channels that say nothing else; empty: as configured."
+    )
+    recalls = models.CharField(
+        max_length=8,
+        choices=Recalls,
+        default=Recalls.READERS,
+        help_text="For channels that say nothing else.",
+    )
+    policy_count = models.PositiveIntegerField(
+        default=0, help_text="Changes of the policies here and in the channels; the version of the next one."
+    )
+    policy_version = models.PositiveIntegerField(
+        default=0, help_text="Of the last change of the server's own."
+    )
     is_sample = models.BooleanField(default=False, help_text="Invented people, to look at.")
     next_sequence = models.BigIntegerField(default=1, help_text="Low bits of the next message's key.")
     message_count = models.BigIntegerField(default=0, help_text="Kept in the transaction that writes.")
@@ -60,7 +87,10 @@ class Audience(models.Model):
 
 
 class Channel(models.Model):
-    """A channel, thread, forum post or private conversation. A thread has its parent's settings."""
+    """A channel, thread, forum post or private conversation.
+
+    A policy that is empty is inherited: a thread's from the channel it belongs to, a channel's from its server.
+    """
 
     discord_id = models.BigIntegerField(primary_key=True)
     guild = models.ForeignKey(Guild, on_delete=models.CASCADE, related_name="channels")
@@ -70,8 +100,13 @@ class Channel(models.Model):
     kind = models.CharField(max_length=20, default="text")
     name = models.CharField(max_length=200, blank=True)
     topic = models.TextField(blank=True)
-    capture_enabled = models.BooleanField(default=True)
-    reply_enabled = models.BooleanField(default=True)
+    capture_enabled = models.BooleanField(null=True, blank=True)
+    reply_enabled = models.BooleanField(null=True, blank=True)
+    mention_needed = models.BooleanField(null=True, blank=True)
+    recalls = models.CharField(max_length=8, choices=Guild.Recalls, blank=True)
+    policy_version = models.PositiveIntegerField(
+        default=0, help_text="Of the last change of its policies, by its server's count."
+    )
     audience = models.ForeignKey(
         Audience,
         null=True,

@@ -10,6 +10,17 @@ from memory.models.guild import Channel, Guild
 from memory.models.member import Member
 
 
+def _newest_of_few(embedding: str) -> list[models.Index]:
+    """For what few messages are: without them a page of these would look through all others."""
+    condition = models.Q(embedding=embedding)
+    return [
+        models.Index(fields=["-sent_at", "-key"], condition=condition, name=f"message_{embedding}_newest"),
+        models.Index(
+            fields=["guild", "-sent_at", "-key"], condition=condition, name=f"message_guild_{embedding}"
+        ),
+    ]
+
+
 class Message(models.Model):
     """A message of a member who has opted in, or a reply that the bot gave to one.
 
@@ -66,6 +77,11 @@ class Message(models.Model):
             models.Index(fields=["member", "-sent_at", "-key"], name="message_member_newest"),
             models.Index(fields=["key"], condition=models.Q(embedding="pending"), name="message_pending"),
             models.Index(fields=["key"], condition=models.Q(embedding="failed"), name="message_failed"),
+            models.Index(fields=["source", "-sent_at", "-key"], name="message_source_newest"),
+            models.Index(fields=["guild", "source", "-sent_at", "-key"], name="message_guild_source"),
+            *_newest_of_few("pending"),
+            *_newest_of_few("failed"),
+            *_newest_of_few("none"),
         ]
 
     def __str__(self) -> str:

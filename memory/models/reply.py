@@ -74,3 +74,17 @@ class ReplyMemory(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rank}. {self.message_id}"
+
+
+class ReplyContext(models.Model):
+    """A message that stood in the conversation before the question, in the prompt of a reply."""
+
+    id = models.BigAutoField(primary_key=True)
+    reply = models.ForeignKey(Reply, on_delete=models.CASCADE, related_name="context", db_index=False)
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["reply", "message"], name="reply_context_once")]
+
+    def __str__(self) -> str:
+        return f"{self.reply_id}: {self.message_id}"

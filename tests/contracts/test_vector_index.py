@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 
 from memory.index.base import Vector, VectorHit, VectorIndex, VectorRow, guild_of, key_range
+from memory.index.pgvector import PgVectorIndex
 from memory.index.sqlite_vec import SqliteVecIndex
 
 DIMENSION = 16
@@ -64,9 +65,18 @@ class ExactVectorIndex:
     def keys(self, after: int = -1, limit: int = 1000) -> list[int]:
         return sorted(key for key in self.rows if key > after)[:limit]
 
+    def prepare(self, seconds: float) -> bool:
+        return True
+
+
+def stored(space_id: int) -> VectorIndex:
+    """The index of the storage that the suite runs on."""
+    made = PgVectorIndex if connection.vendor == "postgresql" else SqliteVecIndex
+    return made(space_id=space_id, dimension=DIMENSION)
+
 
 MAKERS: dict[str, Callable[[], VectorIndex]] = {
-    "sqlite-vec": lambda: SqliteVecIndex(space_id=9001, dimension=DIMENSION),
+    "stored": lambda: stored(9001),
     "exact": lambda: ExactVectorIndex(DIMENSION),
 }
 
@@ -201,7 +211,7 @@ def test_can_be_made_twice_and_dropped_twice(index: VectorIndex) -> None:
 
 
 def test_dropping_leaves_no_table_behind(db: None) -> None:
-    index = SqliteVecIndex(space_id=9002, dimension=DIMENSION)
+    index = stored(9002)
     index.create()
     fill(index, 1, 3)
     index.drop()
