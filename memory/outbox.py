@@ -11,6 +11,7 @@ import logging
 import os
 import secrets
 import socket
+import time
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
@@ -18,11 +19,14 @@ import psutil
 from celery import current_app
 from django.db import transaction
 from django.db.models import Count, F, Min, Q
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
+from memory import measures
 from memory.errors import Conflict, MusebotError
 from memory.models import InstallationState, OutboxEntry
 from memory.models.fast import insert_like
+from memory.models.locks import locked, taken
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +39,9 @@ FIRST = timedelta(days=365)
 """Work is taken in the order in which it fell due, so this overtakes whatever waits."""
 
 WAKE_TASK = "memory.work"
+QUIET_SECONDS = 3.0
+"""How long nobody is woken after the broker could not be reached."""
+_quiet_until = 0.0
 
 PAUSED = "paused_work"
 """Name of the state that holds the kinds of work which an operator holds back."""
@@ -75,9 +82,14 @@ def wake(kind: str) -> None:
 
 
 def _send(kind: str) -> None:
+    global _quiet_until
+    if time.monotonic() < _quiet_until:
+        return
     try:
         current_app.send_task(WAKE_TASK, args=[kind], retry=False)
     except Exception as error:  # any transport may raise anything of its own
+        # Whoever comes next does not wait for the broker to be out of reach once more.
+        _quiet_until = time.monotonic() + QUIET_SECONDS
         logger.warning("could not wake a worker for %s (%s); the sweep will", kind, type(error).__name__)
 
 
@@ -89,7 +101,7 @@ def claim(kind: str, limit: int) -> list[OutboxEntry]:
     lease = f"{_machine()}:{os.getpid()}:{secrets.token_hex(4)}"
     with transaction.atomic():
         due = OutboxEntry.objects.filter(kind=kind, state=OutboxEntry.State.QUEUED, due_at__lte=now)
-        ids = list(due.order_by("due_at", "id").values_list("id", flat=True)[:limit])
+        ids = list(taken(due).order_by("due_at", "id").values_list("id", flat=True)[:limit])
         if not ids:
             return []
         OutboxEntry.objects.filter(id__in=ids, state=OutboxEntry.State.QUEUED).update(
@@ -138,6 +150,7 @@ def fail(entries: Sequence[OutboxEntry], error: MusebotError, *, final: bool | N
     """
     now = timezone.now()
     for entry in entries:
+        measures.work_failures.labels(entry.kind, error.code).inc()
         hopeless = not error.retryable and (entry.attempts >= MAX_ATTEMPTS or error.status == 422)
         delay = BACK_OFF_SECONDS[min(max(entry.attempts, 1), len(BACK_OFF_SECONDS)) - 1]
         OutboxEntry.objects.filter(id=entry.id, lease=entry.lease).update(
@@ -195,7 +208,8 @@ def pause_kind(kind: str, *, paused: bool) -> None:
     if paused and kind in NEVER_PAUSED:
         raise Conflict("What removes people's data is not held back.")
     with transaction.atomic():
-        row, _ = InstallationState.objects.get_or_create(name=PAUSED)
+        InstallationState.objects.get_or_create(name=PAUSED)
+        row = locked(InstallationState.objects.filter(name=PAUSED)).get()
         kinds = set(row.value.get("kinds", ()))
         row.value = {"kinds": sorted(kinds | {kind} if paused else kinds - {kind})}
         row.save()
@@ -206,6 +220,15 @@ def pause_kind(kind: str, *, paused: bool) -> None:
 def drop_user(user_id: int) -> int:
     """Removes the work that touches a member's data (part of an erasure); returns how much."""
     return OutboxEntry.objects.filter(user_id=user_id).delete()[0]
+
+
+def renew(user_id: int, epoch: int) -> None:
+    """Has all work of a member done under a new epoch; what is being done at this moment is given back, and its result refused."""
+    rows = OutboxEntry.objects.filter(user_id=user_id)
+    rows.filter(state=OutboxEntry.State.RUNNING).update(
+        state=OutboxEntry.State.QUEUED, lease="", lease_until=None
+    )
+    rows.update(epoch=epoch)
 
 
 def release_expired() -> int:
@@ -226,6 +249,14 @@ def due_kinds() -> list[str]:
     """Kinds of work that wait now."""
     due = OutboxEntry.objects.filter(state=OutboxEntry.State.QUEUED, due_at__lte=timezone.now())
     return sorted(set(due.values_list("kind", flat=True).distinct()) - paused_kinds())
+
+
+def waiting() -> dict[str, float]:
+    """Seconds that the oldest due work of each kind has waited. Work that overtakes all else is counted from when it was noted."""
+    now = timezone.now()
+    due = OutboxEntry.objects.filter(state=OutboxEntry.State.QUEUED, due_at__lte=now)
+    rows = due.values("kind").annotate(oldest=Min(Greatest("due_at", "created_at"))).order_by("kind")
+    return {row["kind"]: max((now - row["oldest"]).total_seconds(), 0.0) for row in rows}
 
 
 def summary() -> list[dict[str, object]]:

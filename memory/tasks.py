@@ -7,11 +7,13 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from celery import shared_task
 from django.db import OperationalError
+from django.utils import timezone
 
-from memory import backends, blocks, capture, embedding, erasure, facts, outbox, retention
+from memory import backends, blocks, capture, embedding, erasure, facts, measures, outbox, retention, upkeep
 from memory.errors import MusebotError
 from memory.models import InstallationState, OutboxEntry
 from memory.rag import evaluation, ingest, orphans
@@ -19,6 +21,8 @@ from memory.rag import evaluation, ingest, orphans
 logger = logging.getLogger(__name__)
 
 BUDGET_SECONDS = 20.0
+SWEPT = "swept"
+"""Name of the state whose time is that of the last sweep that a schedule asked for."""
 LOOK_SECONDS = 60.0
 """How often it is asked whether the embedding model is another one than the vectors'."""
 _looked_at = -LOOK_SECONDS
@@ -43,10 +47,12 @@ HANDLERS = {
     retention.PURGE: Handler(retention.purge_entries, 1),
     facts.EXTRACT: Handler(facts.extract_entries, 1),
     embedding.MIGRATE: Handler(embedding.migrate_entries, 1),
+    embedding.PREPARE: Handler(embedding.prepare_entries, 1),
     ingest.INGEST: Handler(ingest.ingest_entries, 1),
     ingest.REINDEX: Handler(ingest.reindex_entries, 1),
     evaluation.EVALUATE: Handler(evaluation.evaluate_entries, 1),
     orphans.SCAN: Handler(orphans.scan_entries, 1),
+    upkeep.SCAN: Handler(upkeep.scan_entries, 1),
     blocks.CONSOLIDATE: Handler(blocks.consolidate_entries, 1),
     blocks.EMBED: Handler(blocks.embed_entries, 32),
 }
@@ -71,16 +77,33 @@ def work(kind: str) -> None:
 
 
 @shared_task(name="memory.sweep")
-def sweep() -> None:
-    """Gives back what dead workers held, wakes what is due, and shows that the worker lives."""
+def sweep(every: float | None = None) -> None:
+    """Gives back what dead workers held, wakes what is due, and shows that the worker lives.
+
+    ``every`` comes from a schedule, of which each worker has one: then it is done once in so many seconds, by whoever is first.
+    """
+    if every is None or _is_first(every):
+        _sweep()
+
+
+def _sweep() -> None:
     outbox.release_expired()
     facts.purge_expired()
     retention.note_if_due()
     orphans.note_if_due()
+    embedding.drop_expired()
     InstallationState.objects.update_or_create(name="worker", defaults={"value": {"pid": os.getpid()}})
     for kind in outbox.due_kinds():
         outbox.wake(kind)
     _look_for_another_model()
+
+
+def _is_first(every: float) -> bool:
+    now = timezone.now()
+    _, new = InstallationState.objects.get_or_create(name=SWEPT)
+    # Half of the time: clocks that differ a little, or a message that was late, must not make it every other time.
+    due = InstallationState.objects.filter(name=SWEPT, at__lte=now - timedelta(seconds=every / 2))
+    return new or due.update(at=now) > 0
 
 
 def _look_for_another_model() -> None:
@@ -89,6 +112,7 @@ def _look_for_another_model() -> None:
     if time.monotonic() - _looked_at >= LOOK_SECONDS:
         _looked_at = time.monotonic()
         embedding.notice_change()
+        embedding.note_large_guilds()
         backends.notice_vision()
 
 
@@ -101,7 +125,8 @@ def work_through(kind: str, *, seconds: float | None = None) -> bool:
     deadline = time.monotonic() + seconds if seconds is not None else float("inf")
     while entries := outbox.claim(kind, handler.batch):
         try:
-            handler.run(entries)
+            with measures.work_seconds.labels(kind).time():
+                handler.run(entries)
         except MusebotError as error:
             outbox.fail(entries, error)
         except Exception as error:

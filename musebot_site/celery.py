@@ -8,7 +8,7 @@ from typing import Any
 from celery import Celery
 from django.conf import settings
 
-from musebot_site import broker
+from musebot_site import broker, queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "musebot_site.settings")
 
@@ -20,7 +20,7 @@ def broker_settings() -> dict[str, Any]:
     """
     config = settings.MUSEBOT
     if config.broker_url:
-        return {"broker_url": config.broker_url}
+        return {"broker_url": config.broker_url, "broker_transport_options": _options(config.broker_url)}
     folder = config.database_path.parent / "broker"
     for name in ("queue", "control"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -38,12 +38,35 @@ def broker_settings() -> dict[str, Any]:
     }
 
 
+def _options(url: str) -> dict[str, Any]:
+    # Whoever stores a message does not wait for a broker that is gone; the sweep comes when it is back.
+    away = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.2}
+    if not url.startswith(("redis", "rediss", "sentinel")):
+        return away
+    return {
+        **away,
+        # A wake-up that a worker took and did not finish (it was killed) is given to another one.
+        "visibility_timeout": REDELIVERED_AFTER_SECONDS,
+        "queue_order_strategy": "priority",
+        "socket_connect_timeout": 2,
+        "socket_timeout": 5,
+        "socket_keepalive": True,
+        "health_check_interval": 25,
+    }
+
+
+SWEEP_SECONDS = 5.0
+REDELIVERED_AFTER_SECONDS = 600
+"""Longer than any task takes: they end after twenty seconds, but for a batch that is under way."""
+
 app = Celery("musebot")
 app.conf.update(
     **broker_settings(),
     task_ignore_result=True,
     task_acks_late=True,
-    task_default_queue="musebot",
+    task_default_queue=queues.PREFIX + queues.USUAL,
+    task_queues=queues.all_queues(),
+    task_routes=(queues.route,),
     task_serializer="json",
     accept_content=["json"],
     worker_prefetch_multiplier=1,
@@ -54,7 +77,12 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     timezone="UTC",
     beat_schedule={
-        "sweep": {"task": "memory.sweep", "schedule": 5.0, "options": {"expires": 10}},
+        "sweep": {
+            "task": "memory.sweep",
+            "schedule": SWEEP_SECONDS,
+            "kwargs": {"every": SWEEP_SECONDS},
+            "options": {"expires": 10},
+        },
     },
 )
 app.set_default()

@@ -23,13 +23,15 @@ def ollama() -> Iterator[OllamaSim]:
 
 
 @pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """An installation that was never used."""
-    return Stack(tmp_path_factory.mktemp("template") / "home").home
+    stack = Stack(tmp_path_factory.mktemp("template") / "home")
+    yield stack
+    stack.close()
 
 
 @pytest.fixture
-def install(tmp_path: Path, template: Path) -> Iterator[Callable[..., Stack]]:
+def install(tmp_path: Path, template: Stack) -> Iterator[Callable[..., Stack]]:
     """Makes an installation; everything it started is ended after the test."""
     made: list[Stack] = []
 

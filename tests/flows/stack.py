@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.flows import storage
 from tests.simulators.discord import DiscordSim
 from tests.simulators.ollama import OllamaSim
 
@@ -39,12 +39,13 @@ MARKER = "MUSEBOT-ANSWER:"
 class Stack:
     """One installation: a folder, its environment, and the processes that were started in it."""
 
-    def __init__(self, home: Path, *, template: Path | None = None, **environment: str) -> None:
-        """``template`` is the folder of an installation whose database is migrated and empty; it is copied."""
+    def __init__(self, home: Path, *, template: Stack | None = None, **environment: str) -> None:
+        """``template`` is an installation whose database is migrated and empty; it is copied."""
         self.home = home
         self.logs = home / "logs"
         if template is not None:
-            shutil.copytree(template, home)
+            shutil.copytree(template.home, home)
+        self.storage = storage.make(home, template.storage if template is not None else None)
         self.logs.mkdir(parents=True, exist_ok=True)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         clean = {
@@ -59,6 +60,7 @@ class Stack:
             "MUSEBOT_HOME": str(home),
             "MUSEBOT_CONFIG": "",
             "PYTHONUNBUFFERED": "1",
+            **self.storage.environment,
             **environment,
         }
         if template is None:
@@ -132,24 +134,17 @@ class Stack:
                 process.kill()
                 process.wait()
         self.processes.clear()
+        self.storage.close()
 
     def log(self, name: str) -> str:
         return (self.logs / f"{name}.log").read_text(errors="replace")
 
     # -- what is stored
-    @property
-    def database(self) -> Path:
-        return self.home / "workflows" / "musebot" / "txt2txt" / "memory.db"
-
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Reads the database beside the running processes."""
-        connection = sqlite3.connect(f"file:{self.database}?mode=ro", uri=True, timeout=30)
-        try:
-            return list(connection.execute(query, values))
-        finally:
-            connection.close()
+        return self.storage.rows(query, values)
 
-    def count(self, table: str, where: str = "1", *values: Any) -> int:
+    def count(self, table: str, where: str = "1 = 1", *values: Any) -> int:
         return int(self.rows(f"SELECT count(*) FROM {table} WHERE {where}", *values)[0][0])
 
     def ask_django(self, code: str) -> Any:
@@ -164,9 +159,9 @@ class Stack:
         return json.loads(done.stdout.partition(MARKER)[2])
 
     def files_with(self, text: str) -> list[str]:
-        """Files below the folder that hold these bytes."""
+        """Files below the folder that hold these bytes; on a server also the database."""
         needle = text.encode()
-        return [
+        return ["database"] * (needle in self.storage.content()) + [
             str(path.relative_to(self.home))
             for path in self.home.rglob("*")
             if path.is_file() and needle in path.read_bytes()
@@ -174,18 +169,15 @@ class Stack:
 
     def words_in_files(self) -> set[str]:
         """Every run of letters in the database and its side files, in lower case."""
-        found: set[str] = set()
-        for path in self.database.parent.rglob("*"):
+        found = words(self.storage.content().decode("latin-1"))
+        for path in (self.home / "workflows").rglob("*"):
             if path.is_file():
                 found |= words(path.read_bytes().decode("latin-1"))
         return found
 
     def settle(self) -> None:
         """Empties the database's log into the database, as SQLite does by itself now and then."""
-        self.ask_django(
-            "from django.db import connection\ncursor = connection.cursor()\n"
-            "cursor.execute('PRAGMA wal_checkpoint(TRUNCATE)')\nanswer = cursor.fetchone()"
-        )
+        self.ask_django("from memory.erasure import checkpoint\nanswer = checkpoint.empty_log()")
 
     def wait(self, condition: Callable[[], Any], *, what: str, seconds: float = 45) -> Any:
         """Waits until the condition is true and returns its value."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import random
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -115,8 +114,8 @@ def test_killed_again_and_again(realistic: DiscordSim, install: Callable[..., St
         done = sim.invoke(history.channels[0], member, "memory remember", timeout=60)
         assert done["state"] == "acked"
     assert stack.rows("SELECT count(*) FROM memory_scan WHERE kind = 'backfill'") == [(1,)]
-    write(stack, "UPDATE memory_scan SET begins_at = opened_at WHERE kind = 'backfill'")
-    write(stack, "UPDATE memory_outboxentry SET due_at = created_at WHERE kind = 'history'")
+    stack.storage.write("UPDATE memory_scan SET begins_at = opened_at WHERE kind = 'backfill'")
+    stack.storage.write("UPDATE memory_outboxentry SET due_at = created_at WHERE kind = 'history'")
     inject_faults(sim)
 
     stack.start_worker()
@@ -132,7 +131,7 @@ def test_killed_again_and_again(realistic: DiscordSim, install: Callable[..., St
         memory.append(peak_mb(stack))
         stack.kill("worker")
         # The dead worker's lease runs out by itself within half a minute; nobody waits for that here.
-        write(stack, "UPDATE memory_outboxentry SET lease_until = created_at WHERE state = 'running'")
+        stack.storage.write("UPDATE memory_outboxentry SET lease_until = created_at WHERE state = 'running'")
         stack.start_worker()
     state = "SELECT state FROM memory_scan WHERE kind = 'backfill'"
     stack.wait(lambda: stack.rows(state) == [("done",)], what="all was read", seconds=SIZE.seconds)
@@ -185,12 +184,3 @@ def peak_mb(stack: Stack) -> float:
         return 0.0
     line = next(one for one in status.read_text().splitlines() if one.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
-
-
-def write(stack: Stack, statement: str) -> None:
-    connection = sqlite3.connect(stack.database, timeout=30)
-    try:
-        with connection:
-            connection.execute(statement)
-    finally:
-        connection.close()

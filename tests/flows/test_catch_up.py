@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.flows.stack import Community, Stack
-from tests.flows.test_backfill import write
 from tests.simulators.discord import DiscordSim
 from tests.simulators.ollama import OllamaSim
 
@@ -20,7 +19,7 @@ def test_the_bot_was_killed_and_comes_back(discord: DiscordSim, ollama: OllamaSi
     discord.wait_ready(commands=True)
     for name in town.people:
         town.command(name, "memory remember")
-    write(stack, "UPDATE memory_scan SET state = 'cancelled' WHERE kind = 'backfill'")
+    stack.storage.write("UPDATE memory_scan SET state = 'cancelled' WHERE kind = 'backfill'")
     edited, deleted = town.say("ada", "The boat is blue."), town.say("ada", "Regretted.")
     town.say("ben", "Ben stays.")
     last = town.say("cay", "Cay leaves.")
@@ -70,8 +69,8 @@ def test_the_result_comes_by_direct_message_when_nobody_waits_for_it_any_more(
     assert "begins within a minute" in town.command("ada", "memory status")
     # The interaction is gone with the process that held it.
     stack.kill("bot")
-    write(stack, "UPDATE memory_scan SET begins_at = opened_at WHERE kind = 'backfill'")
-    write(stack, "UPDATE memory_outboxentry SET due_at = created_at WHERE kind = 'history'")
+    stack.storage.write("UPDATE memory_scan SET begins_at = opened_at WHERE kind = 'backfill'")
+    stack.storage.write("UPDATE memory_outboxentry SET due_at = created_at WHERE kind = 'history'")
     stack.start_worker()
     stack.wait(lambda: stack.count("memory_message") == 120, what="the history was read", seconds=60)
     stack.start_bot()

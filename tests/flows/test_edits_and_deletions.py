@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.flow, pytest.mark.slow]
 
 
 def test_edits_and_deletions_reach_the_memory(discord: DiscordSim, ollama: OllamaSim, stack: Stack) -> None:
-    town = Community(discord, ["ada", "ben"], ["general", "attic"])
+    town = Community(discord, ["ada", "ben"], ["general", "loft"])
     general = town.channels["general"]
     stack.start_bot()
     stack.start_worker()
@@ -23,7 +23,7 @@ def test_edits_and_deletions_reach_the_memory(discord: DiscordSim, ollama: Ollam
     kept = town.say("ada", "The boat is blue.")
     preview = town.say("ada", "See example.org for it.")
     single, *bulk = [town.say("ada", f"Regretted sentence {number}.") for number in range(4)]
-    town.say("ada", "Said in the attic.", "attic")
+    town.say("ada", "Said in the attic.", "loft")
     town.say("ada", "Said in the thread.", thread)
     stranger = town.say("ben", "Ben says marmalade.")
     stack.wait(lambda: stack.count("memory_message") == 8, what="all was stored")
@@ -56,7 +56,7 @@ def test_edits_and_deletions_reach_the_memory(discord: DiscordSim, ollama: Ollam
     assert not stack.count("memory_message", "text LIKE 'Regretted%'")
     discord.call("DELETE", f"/channels/{thread}")
     stack.wait(lambda: stack.count("memory_message") == 3, what="the deletion of the thread arrived")
-    discord.call("DELETE", f"/channels/{town.channels['attic']}")
+    discord.call("DELETE", f"/channels/{town.channels['loft']}")
     stack.wait(lambda: stack.count("memory_message") == 2, what="the deletion of the channel arrived")
 
     discord.post(f"/guilds/{town.guild['id']}/bot", action="outage")

@@ -77,9 +77,8 @@ def test_the_worker_is_killed_while_it_embeds(discord: DiscordSim, ollama: Ollam
     stack.wait_embedded()
     assert stack.count("memory_message", "embedding = 'done'") == 60
     vectors = stack.ask_django(
-        "from django.db import connection\nfrom memory.models import EmbeddingSpace\ncursor = connection.cursor()\n"
-        "space = EmbeddingSpace.objects.get(state='active')\n"
-        "cursor.execute(f'SELECT count(*), count(DISTINCT rowid) FROM memory_vectors_{space.id}')\n"
-        "answer = cursor.fetchone()"
+        "from memory.backends import vector_index\nfrom memory.models import EmbeddingSpace\n"
+        "index = vector_index(EmbeddingSpace.objects.get(state='active'))\n"
+        "answer = [index.count(), len(index.keys())]"
     )
     assert vectors == [60, 60]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
@@ -103,8 +102,7 @@ def test_a_killed_worker_loses_nothing(up: Stack):
     first.kill()
     up.ask_django(STORE.format(count=20))
     # What the dead worker held is free again once its lease is over; nobody has to wait for that here.
-    with sqlite3.connect(up.database, timeout=30) as connection:
-        connection.execute("UPDATE memory_outboxentry SET lease_until = '2020-01-01' WHERE state = 'running'")
+    up.storage.write("UPDATE memory_outboxentry SET lease_until = '2020-01-01' WHERE state = 'running'")
     up.wait_embedded()
     assert worker().pid != first.pid
     assert up.count("memory_message") == up.count("memory_message", "embedding = 'done'") == 40

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from musebot_site.backups import BackupError, restore
+from musebot_site.backups import BackupError, bring_up_to_date, restore
 
 
 class Command(BaseCommand):
@@ -21,8 +21,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             done = restore(Path(options["source"]), replace=options["replace"], say=self.stdout.write)
+            self.stdout.write("Bringing it up to date, with every erasure since …")
+            bring_up_to_date(self.stdout.write)
         except BackupError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(
-            f"Restored {done.files} files of {done.created_at}; {done.erased_again} erasures were made again."
-        )
+        self.stdout.write(f"Restored {done.files} files of {done.created_at}.")

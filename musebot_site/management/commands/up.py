@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from django.core.management import call_command, get_commands
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
+from memory.checks import check_database
 from musebot_site.supervision import Child, Supervisor
 
 
@@ -41,6 +43,7 @@ class Command(BaseCommand):
         if self._has_bot(options["no_bot"]):
             children.append(Child("bot", _manage("runbot")))
         connections.close_all()
+        _forget_old_figures()
         supervisor = Supervisor(children, self._say)
         for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
             if hasattr(signal, name):
@@ -52,6 +55,8 @@ class Command(BaseCommand):
     def _migrate(self) -> None:
         from django.db.migrations.executor import MigrationExecutor
 
+        for found in check_database(databases=["default"]):
+            raise CommandError(f"{found.msg} {found.hint}")
         connection = connections["default"]
         executor = MigrationExecutor(connection)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
@@ -121,6 +126,12 @@ def _why_not(error: OSError, host: str, port: int, command: str) -> str:
     if error.errno == errno.EACCES:
         return f"Port {port} may not be used by an ordinary user; choose one above 1023."
     return f"{host}:{port} cannot be listened on: {error.strerror}."
+
+
+def _forget_old_figures() -> None:
+    """Files of processes that ended; Prometheus takes a count that starts at nothing for a restart, which it is."""
+    for path in Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob("*.db"):
+        path.unlink(missing_ok=True)
 
 
 def _only_local() -> bool:

@@ -9,9 +9,11 @@ import warnings
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memory import backends
+from memory.errors import InvalidInput
+from musebot_site import queues
 
 
 class Command(BaseCommand):
@@ -19,8 +21,21 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--threads", type=int, default=2, help="Tasks at a time.")
+        parser.add_argument(
+            "--queues",
+            default="",
+            metavar="NAMES",
+            help=f"Take from these only, with commas between: {', '.join(queues.NAMES)}. All of them where none is named.",
+        )
+        parser.add_argument(
+            "--no-schedule", action="store_true", help="Without the schedule; another worker has to have it."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            wanted = queues.named(options["queues"])
+        except InvalidInput as error:
+            raise CommandError(error.message) from error
         from celery import signals
         from celery.beat import EmbeddedService
         from celery.exceptions import SecurityWarning
@@ -36,13 +51,16 @@ class Command(BaseCommand):
         # It warns of root because pickled messages run code. Only JSON is accepted here.
         warnings.simplefilter("ignore", SecurityWarning)
         # A thread, not a process: half the memory, and Windows has it too. The schedule is short and needs no file.
-        schedule: Any = EmbeddedService(app, thread=True, scheduler_cls="celery.beat:Scheduler")
-        signals.worker_ready.connect(lambda **_: schedule.start(), weak=False)
+        if not options["no_schedule"]:
+            schedule: Any = EmbeddedService(app, thread=True, scheduler_cls="celery.beat:Scheduler")
+            signals.worker_ready.connect(lambda **_: schedule.start(), weak=False)
+            signals.worker_shutting_down.connect(lambda **_: _stop(schedule), weak=False)
+        signals.worker_ready.connect(lambda **_: self.stdout.write("ready"), weak=False)
         signals.worker_ready.connect(_warm_up, weak=False)
-        signals.worker_shutting_down.connect(lambda **_: _stop(schedule), weak=False)
         worker = app.Worker(
             pool="threads",
             concurrency=options["threads"],
+            queues=wanted,
             without_gossip=True,
             without_mingle=True,
             without_heartbeat=True,
