@@ -4,116 +4,135 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from django.db import connection, transaction
+from django.db import connection
 
-from memory import backends, capture, erasure
-from memory.benchmarks.people import conversation, member
+from memory import erasure
+from memory.benchmarks.beside import Beside
+from memory.benchmarks.erase_rows import MARK, SOMEONE, fill
 from memory.benchmarks.scratch import scratch_database
 from memory.erasure import checkpoint
-from memory.index.base import VectorRow
+from memory.errors import InvalidInput
 from memory.index.connection import prepare_connection
-from memory.models import EmbeddingSpace, Message
-from memory.types import Person
+from memory.index.pages import files_that_hold
+from memory.models import EmbeddingSpace, ErasureRequest
 
-DIMENSION = 512
+Progress = Callable[[str], None]
 
 
-def run(*, rows: int = 20_000) -> dict[str, Any]:
-    """Seconds, and milliseconds that other writers waited at most."""
-    with scratch_database() as path:
-        someone = _fill(rows)
-        copy = path.with_name("copy.db")
+def run(
+    *, rows: int = 20_000, progress: Progress = lambda message: None, prepared: Path | None = None
+) -> dict[str, Any]:
+    """Seconds, and milliseconds that others waited. ``prepared`` is a database that ``fill`` made, to be copied."""
+    if connection.vendor != "sqlite":
+        raise InvalidInput("This measures what erasing takes in a file of SQLite; unset DATABASE_URL for it.")
+    with scratch_database(prepared) as path:
+        if prepared is None:
+            fill(rows, progress)
         checkpoint.empty_log()
+        copy = path.with_name("copy.db")
         shutil.copy(path, copy)
-        plain = _plainly(copy, someone.id)
-        copy.unlink()
-        preview = erasure.preview(someone.id)
-        with _Waiting(path) as waiting:
-            begin = time.perf_counter()
-            request = erasure.run(erasure.request(user_id=someone.id, origin="command").id)
-            seconds = time.perf_counter() - begin
+        progress("previewing")
         begin = time.perf_counter()
-        left = erasure.verify(someone.id)
-        return {
+        preview = erasure.preview(SOMEONE)
+        previewed = time.perf_counter() - begin
+        progress("erasing")
+        request, taken, waits = _erase(path)
+        begin = time.perf_counter()
+        left = erasure.verify(SOMEONE)
+        verified = time.perf_counter() - begin
+        found = files_that_hold([path, path.with_name(path.name + "-wal")], [MARK.encode()])
+        result = {
             "rows": rows,
             "erased": request.counts.get("memories", 0),
             "exactly_as_previewed": request.counts.get("memories", 0)
-            == preview["memories"] + preview["answers"],
+            == preview["memories"] + preview["answers"] + preview["answers_to_others"],
             "state": request.state,
-            "seconds": round(seconds, 2),
-            "others_waited_ms": waiting.result(),
-            "verify_seconds": round(time.perf_counter() - begin, 2),
+            "seconds": taken["seconds"],
+            "processor_seconds": taken["processor"],
+            "stages": taken["stages"],
+            "others_waited_ms": waits,
+            "preview_seconds": round(previewed, 2),
+            "verify_seconds": round(verified, 2),
             "left": left,
+            "files_with_their_words": len(found),
             "database_mb": round(path.stat().st_size / 1e6, 1),
-            "one_transaction_and_vacuum": plain,
         }
+        connection.close()
+        progress("the same in one transaction, with a VACUUM")
+        result["one_transaction_and_vacuum"] = _plainly(copy, SOMEONE)
+        return result
 
 
-def _fill(rows: int) -> Person:
-    """Messages of eleven people, of which the first has a tenth; vectors are random, which costs the index the same."""
-    people = [member(number) for number in range(11)]
-    for start in range(0, rows, 5_000):
-        count = min(5_000, rows - start)
-        some = conversation([people[0], *people[2:]], count, seed=10 + start // 5_000)
-        capture.record_messages(list(some), source="import")
-    space = EmbeddingSpace.objects.create(
-        provider="benchmark", dimension=DIMENSION, state=EmbeddingSpace.State.ACTIVE
-    )
-    index = backends.vector_index(space)
-    index.create()
-    chance = np.random.default_rng(1)
-    pairs = list(Message.objects.order_by("key").values_list("key", "channel_id"))
-    for start in range(0, len(pairs), 2_000):
-        some_pairs = pairs[start : start + 2_000]
-        vectors = chance.standard_normal((len(some_pairs), DIMENSION), dtype=np.float32)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        with transaction.atomic():
-            index.add([VectorRow(*pair, vector) for pair, vector in zip(some_pairs, vectors, strict=True)])
-    Message.objects.update(embedding=Message.Embedding.DONE, space=space)
-    return people[0]
+def lines(result: Mapping[str, Any]) -> Iterator[str]:
+    plain, waits = result["one_transaction_and_vacuum"], result["others_waited_ms"]
+    yield f"{result['erased']:,} of {result['rows']:,} memories, database of {result['database_mb']:,.0f} MB"
+    yield f"erased and proven in {result['seconds']} s ({result['processor_seconds']} s of processor time): {result['state']}"
+    for stage, seconds in result["stages"].items():
+        yield f"  {stage:32}{seconds:>8.2f} s"
+    yield f"the write lock was held for at most {waits['lock']['most']:.0f} ms"
+    for role, what in (("writer", "storing a message"), ("reader", "searching the words")):
+        one = waits[role]
+        yield f"  {what} meanwhile: p50 {one['p50']} ms, p95 {one['p95']} ms, at most {one['most']} ms"
+    yield f"left in any store: {result['left'] or 'nothing'}; files with their words: {result['files_with_their_words']}"
+    yield f"in one transaction, with a VACUUM: {plain['seconds']} s, the write lock held for {plain['held_ms']:,.0f} ms"
+    yield f"the longest wait of others is {plain['held_ms'] / max(waits['lock']['most'], 0.1):.0f} times as short"
 
 
-class _Waiting:
-    """Another writer, who wants the lock all the time for nothing: how long does it wait?"""
+def _erase(path: Path) -> tuple[ErasureRequest, dict[str, Any], dict[str, dict[str, float]]]:
+    """The request when it is done, how long it and its stages took, and how long others waited."""
+    stages = _Stages()
+    with Beside(path) as beside:
+        begin, processor = time.perf_counter(), time.process_time()
+        asked = erasure.request(user_id=SOMEONE, origin="command")
+        with stages:
+            request = erasure.run(asked.id)
+            for _ in range(60):
+                # Sealed only once no reader holds on to an old snapshot; a worker would look again.
+                if request.state == ErasureRequest.State.DONE and not request.stage:
+                    break
+                time.sleep(0.5)
+                request = erasure.run(asked.id)
+        taken = {
+            "seconds": round(time.perf_counter() - begin, 2),
+            "processor": round(time.process_time() - processor, 2),
+            "stages": stages.seconds,
+        }
+    return request, taken, beside.result()
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.waits: list[float] = []
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._knock, daemon=True)
 
-    def __enter__(self) -> _Waiting:
-        self._thread.start()
+class _Stages:
+    """Seconds by stage, as the request itself tells them."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def __enter__(self) -> _Stages:
+        self._last = ("begin", time.perf_counter())
+        connection.execute_wrappers.append(self._watch)
         return self
 
     def __exit__(self, *args: object) -> None:
-        self._stop.set()
-        self._thread.join()
+        connection.execute_wrappers.remove(self._watch)
+        self._enter("end")
 
-    def _knock(self) -> None:
-        other = sqlite3.connect(self.path, isolation_level=None, timeout=0)
-        while not self._stop.is_set():
-            begin = time.perf_counter()
-            while not self._stop.is_set():
-                try:
-                    other.execute("BEGIN IMMEDIATE")
-                    other.execute("ROLLBACK")
-                    break
-                except sqlite3.OperationalError:
-                    time.sleep(0.002)
-            self.waits.append((time.perf_counter() - begin) * 1000)
-            time.sleep(0.005)
-        other.close()
+    def _enter(self, stage: str) -> None:
+        name, since = self._last
+        now = time.perf_counter()
+        if stage != name:
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + now - since, 2)
+            self._last = (stage, now)
 
-    def result(self) -> dict[str, float]:
-        ordered = sorted(self.waits)
-        return {"p95": round(ordered[int(len(ordered) * 0.95)], 1), "most": round(ordered[-1], 1)}
+    def _watch(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith('UPDATE "memory_erasurerequest"') and '"stage"' in sql and not many:
+            names = [part.split('"')[1] for part in sql.partition(" SET ")[2].split(" WHERE ")[0].split(", ")]
+            stage = params[names.index("stage")] if "stage" in names else ""
+            self._enter(str(stage) or "end")
+        return execute(sql, params, many, context)
 
 
 def _plainly(path: Path, user_id: int) -> dict[str, Any]:
@@ -121,7 +140,7 @@ def _plainly(path: Path, user_id: int) -> dict[str, Any]:
     raw = sqlite3.connect(path, isolation_level=None)
     holder = type("Holder", (), {"vendor": connection.vendor, "connection": raw})
     prepare_connection(None, holder)
-    space = EmbeddingSpace.objects.get().pk
+    space = _space(raw)
     keys = "SELECT key FROM memory_message WHERE member_id = ?"
     begin = time.perf_counter()
     raw.execute("BEGIN IMMEDIATE")
@@ -134,9 +153,13 @@ def _plainly(path: Path, user_id: int) -> dict[str, Any]:
     raw.executemany(f"DELETE FROM memory_vectors_{space} WHERE rowid = ?", found)
     raw.execute("DELETE FROM memory_message WHERE member_id = ?", (user_id,))
     raw.execute("COMMIT")
-    held = time.perf_counter() - begin
     raw.execute("VACUUM")
     raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     seconds = time.perf_counter() - begin
     raw.close()
-    return {"seconds": round(seconds, 2), "others_waited_ms": {"most": round(held * 1000, 1)}}
+    return {"seconds": round(seconds, 2), "held_ms": round(seconds * 1000, 1)}
+
+
+def _space(raw: sqlite3.Connection) -> int:
+    row = raw.execute(f"SELECT id FROM {EmbeddingSpace._meta.db_table}").fetchone()
+    return int(row[0])
