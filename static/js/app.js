@@ -61,7 +61,7 @@ document.addEventListener("keydown", (event) => {
     }
     return;
   }
-  if (typing(event.target) || document.querySelector("dialog[open]")) return;
+  if (typing(event.target) || document.querySelector("dialog[open]") || !document.getElementById("help")) return;
   if (event.key === "?") help();
   else if (event.key === "/") {
     const search = document.querySelector("[data-search]");
@@ -71,7 +71,7 @@ document.addEventListener("keydown", (event) => {
     search.select();
   } else if (event.key === "g") {
     going = Date.now();
-  } else if (Date.now() - going < 1200 && pages[event.key]) {
+  } else if (Date.now() - going < 1200 && document.querySelector(`.rail a[href="${pages[event.key]}"]`)) {
     location.assign(pages[event.key]);
   }
 });

@@ -91,6 +91,12 @@ def paths(ada: Person) -> list[str]:
         "/core-memory/preview/?member=ada",
         "/servers/",
         f"/servers/{row.guild.discord_id}/",
+        f"/servers/{row.guild.discord_id}/channels/{row.channel_id}/",
+        "/settings/",
+        "/settings/health/",
+        "/settings/embedding/",
+        "/settings/retention/",
+        "/settings/keys/",
         "/jobs/",
         f"/jobs/scans/{scan_of(ada, row.guild).pk}/",
         "/erasures/",
@@ -110,15 +116,20 @@ def test_every_page(page: Page, paths: list[str], theme: str, width: int, live_s
     for path in paths:
         response = page.goto(path)
         assert response is not None and response.status == 200, path
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-        assert page.evaluate(UNREADABLE) == [], (path, theme)
-        unlabelled = page.evaluate(
-            "[...document.querySelectorAll('input:not([type=hidden]), select, textarea, button, a')]"
-            ".filter((e) => e.checkVisibility() && !(e.labels?.length || e.getAttribute('aria-label') || e.textContent.trim()"
-            " || e.querySelector('[aria-label]'))).map((e) => e.outerHTML.slice(0, 120))"
-        )
-        assert unlabelled == [], path
-        assert page.locator("h1").count() == 1, path
+        check_look(page, path, theme, width)
+
+
+def check_look(page: Page, path: str, theme: str, width: int) -> None:
+    """What holds for the page that is open, as it is now."""
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    assert page.evaluate(UNREADABLE) == [], (path, theme)
+    unlabelled = page.evaluate(
+        "[...document.querySelectorAll('input:not([type=hidden]), select, textarea, button, a')]"
+        ".filter((e) => e.checkVisibility() && !(e.labels?.length || e.getAttribute('aria-label') || e.textContent.trim()"
+        " || e.querySelector('[aria-label]'))).map((e) => e.outerHTML.slice(0, 120))"
+    )
+    assert unlabelled == [], path
+    assert page.locator("h1").count() == 1, path
 
 
 def test_pages_and_assets_stay_small(page: Page, paths: list[str]) -> None:
