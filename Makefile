@@ -9,7 +9,7 @@ PY := $(BIN)/python
 PORT ?= 8000
 HOST ?= 127.0.0.1
 
-.PHONY: run demo install install-dev test check format lock screenshots clean
+.PHONY: run demo install install-dev test test-postgres check format lock screenshots clean
 
 run: install ## fresh machine to a running product
 	$(PY) manage.py up --host $(HOST) --port $(PORT)
@@ -35,6 +35,9 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 
 test: install-dev ## the whole test suite
 	$(PY) -m pytest -n 2 --dist loadfile $(ARGS)
+
+test-postgres: install-dev ## what stores, a second time on PostgreSQL and Redis (needs redis-server)
+	$(PY) -m tests.servers $(PY) -m pytest -n 2 --dist loadfile tests/contracts tests/memory tests/botrunner tests/site tests/flows $(ARGS)
 
 check: install-dev ## lint, format, types, layers, migrations and documentation in step
 	$(PY) -m ruff check .

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import OperationalError, connection
 
 from memory.conf import get_config
+from memory.index.databases import shown
+
+OLDEST_PGVECTOR = (0, 8)
+"""Older ones cannot go on looking in a graph after what a filter left out."""
 
 
 @register()
@@ -62,12 +67,38 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
                 id="memory.E004",
             )
         )
-    if config.database_url:
-        found.append(
+    return found
+
+
+@register(Tags.database)
+def check_database(databases: Any = None, **kwargs: Any) -> list[CheckMessage]:
+    """A PostgreSQL has to answer, and to have pgvector (asked where Django asks its databases: ``migrate``, ``check --database``)."""
+    if connection.vendor != "postgresql" or not databases:
+        return []
+    place = shown(connection.settings_dict)
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT default_version FROM pg_available_extensions WHERE name = 'vector'")
+            there = cursor.fetchone()
+    except OperationalError as error:
+        return [
             Error(
-                "DATABASE_URL is set, but this version stores in SQLite only.",
-                hint="Remove DATABASE_URL.",
+                f"The database {place} cannot be reached: {str(error).splitlines()[0]}",
+                hint="See whether the server runs and whether DATABASE_URL has its address, user, password and name.",
                 id="memory.E005",
             )
-        )
-    return found
+        ]
+    if there is None or _version(there[0]) < OLDEST_PGVECTOR:
+        what = "no pgvector" if there is None else f"pgvector {there[0]}, which is too old"
+        return [
+            Error(
+                f"The PostgreSQL of {place} has {what}.",
+                hint="Install pgvector 0.8 or newer on the server (Debian: postgresql-17-pgvector) or use the image pgvector/pgvector.",
+                id="memory.E006",
+            )
+        ]
+    return []
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())

@@ -31,6 +31,9 @@ class DiscordConfig(Frozen):
     token: SecretStr | None = None
     api_base: str = ""
     """Base URL of another Discord-compatible server; empty for discord.com."""
+    client_id: str = ""
+    """Of the application, for members' sign-in to the dashboard; empty for none."""
+    client_secret: SecretStr | None = None
     cdn_hosts: tuple[str, ...] = ("cdn.discordapp.com", "media.discordapp.net")
     channels: frozenset[int] = frozenset()
     """Channels that the bot may reply in; empty for all. It does not limit what is remembered."""
@@ -208,8 +211,9 @@ class Config(Frozen):
     home: Path
     """Folder for everything that is written."""
     database_path: Path
-    database_url: str = ""
-    broker_url: str = ""
+    database_url: str = Field(default="", repr=False)
+    """Empty for SQLite; it may hold a password."""
+    broker_url: str = Field(default="", repr=False)
     """Empty for the embedded broker."""
     privacy_key: SecretBytes
     discord: DiscordConfig = DiscordConfig()
@@ -218,6 +222,8 @@ class Config(Frozen):
     facts: FactSettings = FactSettings()
     core_memory: CoreMemorySettings = CoreMemorySettings()
     rag: RagSettings = RagSettings()
+    erasure_days: Annotated[int, Field(ge=1, le=365)] = 30
+    """Days within which a request to forget somebody is to be answered."""
     public_url: str = ""
     """Address of the dashboard as people reach it; with it sources on Discord link to their page."""
     ollama: OllamaConfig = OllamaConfig()

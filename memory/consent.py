@@ -6,11 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from memory import audit
 from memory.conf import get_config
 from memory.errors import Conflict, ConsentMissing, MemoryDisabled, StaleEpoch
 from memory.models import ConsentEvent, Guild, GuildMember, Member, SubjectEpoch
+from memory.models.fast import get
+from memory.models.locks import hold, locked
 from memory.pseudonyms import subject_hash
 from memory.types import GuildInfo, Person
 
@@ -27,15 +31,16 @@ class Consent:
 
 
 def find(user_id: int) -> Consent | None:
-    """The member's consent, or None. None also while memory is off or the member is paused."""
+    """The member's consent, or None. None also while memory is off or the member is paused.
+
+    Asked for inside a transaction it holds until that ends, as with ``require``.
+    """
     if not get_config().memory_enabled:
         return None
-    row = (
-        Member.objects.filter(user_id=user_id, paused_at=None, withdrawn_at=None)
-        .values_list("user_id", "epoch")
-        .first()
-    )
-    return Consent(*row) if row else None
+    row = get(Member, user_id=user_id, lock=True)
+    if row is None or row.paused_at is not None or row.withdrawn_at is not None:
+        return None
+    return Consent(row.user_id, row.epoch)
 
 
 def find_many(user_ids: Iterable[int]) -> dict[int, Consent]:
@@ -43,7 +48,7 @@ def find_many(user_ids: Iterable[int]) -> dict[int, Consent]:
     ids = set(user_ids)
     if not ids or not get_config().memory_enabled:
         return {}
-    rows = Member.objects.filter(user_id__in=ids, paused_at=None, withdrawn_at=None)
+    rows = _held(ids)
     return {row[0]: Consent(*row) for row in rows.values_list("user_id", "epoch")}
 
 
@@ -63,7 +68,7 @@ def require(consent: Consent) -> Member:
 
     Raises ``ConsentMissing`` if the member withdrew since, ``StaleEpoch`` if their data was erased since.
     """
-    member = Member.objects.filter(user_id=consent.user_id, paused_at=None, withdrawn_at=None).first()
+    member = _held([consent.user_id]).first()
     if member is None:
         raise ConsentMissing()
     if member.epoch != consent.epoch:
@@ -74,8 +79,13 @@ def require(consent: Consent) -> Member:
 def require_many(consents: Iterable[Consent]) -> dict[int, Member]:
     """The same gate for many: the members whose consent still holds under its epoch."""
     epochs = {one.user_id: one.epoch for one in consents}
-    rows = Member.objects.filter(user_id__in=epochs, paused_at=None, withdrawn_at=None)
-    return {row.user_id: row for row in rows if row.epoch == epochs[row.user_id]}
+    return {row.user_id: row for row in _held(epochs) if row.epoch == epochs[row.user_id]}
+
+
+def _held(user_ids: Iterable[int]) -> QuerySet[Member]:
+    """Those of these members who have opted in; nobody ends their consent before the transaction is over."""
+    rows = Member.objects.filter(user_id__in=list(user_ids), paused_at=None, withdrawn_at=None)
+    return locked(rows.order_by("user_id"))
 
 
 def give(*, person: Person, origin: str, guild: GuildInfo | None = None) -> tuple[Member, bool]:
@@ -89,6 +99,7 @@ def give(*, person: Person, origin: str, guild: GuildInfo | None = None) -> tupl
         )
     subject = subject_hash(person.id)
     with transaction.atomic():
+        hold("consent", person.id)
         epoch = SubjectEpoch.objects.filter(subject=subject).values_list("epoch", flat=True).first() or 0
         now = timezone.now()
         member, new = Member.objects.get_or_create(
@@ -110,10 +121,12 @@ def give(*, person: Person, origin: str, guild: GuildInfo | None = None) -> tupl
                 notice_version=NOTICE_VERSION,
                 origin=origin,
             )
+            _record(person.id, "consent.given", by=audit.member(person.id))
         elif member.withdrawn_at is not None:
             raise Conflict("What was stored of you is still being erased. Opt in again when that is done.")
         elif member.paused_at is not None:
             Member.objects.filter(user_id=person.id).update(paused_at=None)
+        locked(Member.objects.filter(user_id=person.id)).first()  # a message of theirs may be on its way, too
         if guild is not None:
             row = Guild.objects.filter(discord_id=guild.id).first()
             if row is not None:
@@ -125,6 +138,18 @@ def give(*, person: Person, origin: str, guild: GuildInfo | None = None) -> tupl
     return member, new
 
 
+def begin_epoch(*, user_id: int) -> int:
+    """Begins a new epoch although the consent stays, and returns it: what began before is refused when it writes.
+
+    For an erasure of a part, whose words may be in the hands of a model at this moment. In the caller's transaction.
+    """
+    row, _ = SubjectEpoch.objects.get_or_create(subject=subject_hash(user_id))
+    row.epoch += 1
+    row.save(update_fields=["epoch"])
+    Member.objects.filter(user_id=user_id).update(epoch=row.epoch)
+    return row.epoch
+
+
 def withdraw(*, user_id: int, origin: str) -> int:
     """Ends a consent and begins a new epoch, which is returned: from now on nothing of theirs is written or recalled.
 
@@ -132,6 +157,7 @@ def withdraw(*, user_id: int, origin: str) -> int:
     """
     subject = subject_hash(user_id)
     with transaction.atomic():
+        hold("consent", user_id)
         row, _ = SubjectEpoch.objects.get_or_create(subject=subject)
         row.epoch += 1
         row.save(update_fields=["epoch"])
@@ -140,4 +166,9 @@ def withdraw(*, user_id: int, origin: str) -> int:
             ConsentEvent.objects.create(
                 subject=subject, action=ConsentEvent.Action.WITHDRAWN, at=now, origin=origin
             )
+            _record(user_id, "consent.withdrawn", by=audit.member(user_id) if origin == "member" else origin)
     return row.epoch
+
+
+def _record(user_id: int, action: str, *, by: str) -> None:
+    audit.record(actor=by, action=action, kind="member", object_id=subject_hash(user_id))

@@ -39,20 +39,21 @@ def change(rows: Iterable[Counted], *, by: int) -> None:
         members[row.member] += by
         pairs[row.guild, row.member] += by
         days[row.sent_at.astimezone(UTC).date(), row.guild, row.member] += by
+    # In the order in which everybody takes these rows (see ``memory.models.locks``).
+    _add(Member, "user_id", members)
     _add(Guild, "ordinal", guilds)
     _add(Channel, "discord_id", channels)
-    _add(Member, "user_id", members)
     table = GuildMember._meta.db_table
     _many(
         f"UPDATE {table} SET message_count = message_count + %s WHERE guild_id = %s AND member_id = %s",
-        [(count, *pair) for pair, count in pairs.items()],
+        [(count, *pair) for pair, count in sorted(pairs.items())],
     )
     _change_days(days, drop=by < 0)
 
 
 def _add(model: type[Model], key: str, counts: Counter[int]) -> None:
     statement = f"UPDATE {model._meta.db_table} SET message_count = message_count + %s WHERE {key} = %s"
-    _many(statement, [(count, one) for one, count in counts.items()])
+    _many(statement, [(count, one) for one, count in sorted(counts.items())])
 
 
 def _many(statement: str, values: list[tuple[Any, ...]]) -> None:
@@ -66,7 +67,7 @@ def _change_days(days: Counter[tuple[date, int, int]], *, drop: bool) -> None:
     _many(
         f"INSERT INTO {table} (day, guild_id, member_id, count) VALUES (%s, %s, %s, %s) "
         f"ON CONFLICT (day, guild_id, member_id) DO UPDATE SET count = {table}.count + excluded.count",
-        [(day, guild, member, count) for (day, guild, member), count in days.items()],
+        [(day, guild, member, count) for (day, guild, member), count in sorted(days.items())],
     )
     if drop:
         DailyCount.objects.filter(day__in={day for day, _, _ in days}, count__lte=0).delete()

@@ -15,15 +15,18 @@ from datetime import timedelta
 
 import numpy as np
 import numpy.typing as npt
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
+from memory import policies
 from memory.models import Audience, Channel, Guild
+from memory.models.locks import hold, locked
 from memory.pseudonyms import reader_hash
 from memory.types import ChannelInfo, GuildInfo
 
 STALE_AFTER = timedelta(days=1)
 SAME_CHANNEL_ONLY = "same_channel_only"
+RECALL_OFF = "recall_off"
 
 Readers = npt.NDArray[np.uint64]
 
@@ -34,7 +37,7 @@ class VisibleChannels:
 
     ids: frozenset[int] | None
     degraded: str = ""
-    """``same_channel_only`` where too little is known of who reads what; empty otherwise."""
+    """``same_channel_only`` where too little is known of who reads what, ``recall_off`` where nothing is to be recalled."""
 
 
 def record(
@@ -55,9 +58,11 @@ def record(
             packed[channel_id] = _pack(people, hashes)
     digests = {channel_id: hashlib.sha256(blob).hexdigest() for channel_id, blob in packed.items()}
     with transaction.atomic():
+        hold("readers", guild.id)
         row, _ = Guild.objects.get_or_create(
             discord_id=guild.id, defaults={"name": guild.name, "kind": guild.kind}
         )
+        locked(Guild.objects.filter(pk=row.pk)).first()  # before its channels, as everybody does
         for channel in channels:
             _ensure_channel(row, channel)
         blobs = {digests[channel_id]: blob for channel_id, blob in packed.items()}
@@ -82,7 +87,19 @@ def touch(guild_id: int) -> None:
 
 
 def visible_channels(*, guild: Guild, channel_id: int | None, asker_id: int | None) -> VisibleChannels:
-    """The channels whose memories may enter a reply in ``channel_id``, by the server's policy.
+    """The channels whose memories may enter a reply in ``channel_id``: those that its readers may read, and its policy leaves.
+
+    Where nothing is to be recalled there, none.
+    """
+    readable = readable_channels(guild=guild, channel_id=channel_id, asker_id=asker_id)
+    if channel_id is None:
+        return readable
+    ids = policies.recalled_from(guild, channel_id, readable.ids)
+    return VisibleChannels(ids, readable.degraded if ids is None or ids else RECALL_OFF)
+
+
+def readable_channels(*, guild: Guild, channel_id: int | None, asker_id: int | None) -> VisibleChannels:
+    """The channels that may be read by those who read ``channel_id``, by the server's policy.
 
     Without a channel nobody but the operator reads the reply, and all are visible. It fails closed: an unknown reply channel, an
     unknown asker (policy ``member``) or a snapshot older than a day leave the same channel only.
@@ -110,6 +127,14 @@ def visible_channels(*, guild: Guild, channel_id: int | None, asker_id: int | No
     return VisibleChannels(frozenset(visible | {channel_id}))
 
 
+def is_reader(*, guild: Guild, user_id: int) -> bool | None:
+    """Whether a person can read any channel of a server; None where that is not known, or was known longer than a day ago."""
+    if guild.snapshot_at is None or timezone.now() - guild.snapshot_at > STALE_AFTER:
+        return None
+    audiences = set(_audiences(guild).values())
+    return bool(_read_by(reader_hash(user_id), audiences)) if audiences else None
+
+
 @dataclass(frozen=True, slots=True)
 class _Audience:
     id: int
@@ -118,14 +143,16 @@ class _Audience:
 
 def _audiences(guild: Guild) -> dict[int, _Audience]:
     """The audience of each channel of a server where it is known; a public thread has its parent's."""
-    rows = Channel.objects.filter(guild=guild).values_list(
-        "discord_id",
-        "kind",
-        "audience_id",
-        "audience__digest",
-        "parent__audience_id",
-        "parent__audience__digest",
-    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT channel.discord_id, channel.kind, own.id, own.digest, parents.id, parents.digest "
+            "FROM memory_channel AS channel LEFT JOIN memory_audience AS own ON own.id = channel.audience_id "
+            "LEFT JOIN memory_channel AS parent ON parent.discord_id = channel.parent_id "
+            "LEFT JOIN memory_audience AS parents ON parents.id = parent.audience_id "
+            "WHERE channel.guild_id = %s",
+            [guild.ordinal],
+        )
+        rows = cursor.fetchall()
     found: dict[int, _Audience] = {}
     for channel_id, kind, own, digest, parents, parents_digest in rows:
         if own is not None:

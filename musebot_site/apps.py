@@ -7,4 +7,6 @@ class SiteConfig(AppConfig):
 
     def ready(self) -> None:
         # Shared tasks bind to the current app, in every process that sends or runs them.
-        from musebot_site import celery  # noqa: F401
+        from musebot_site import celery, checks, sessions  # noqa: F401
+
+        sessions.connect()

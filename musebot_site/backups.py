@@ -11,6 +11,8 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -20,10 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management import call_command
 from django.db import connection, connections
 
-from memory import erasure
 from memory.erasure.receipts import FILE_NAME as RECEIPTS
 
 MANIFEST = "manifest.json"
@@ -44,8 +44,6 @@ class BackupError(Exception):
 class Restored:
     created_at: str
     files: int
-    erased_again: int
-    """Members, or parts of what is stored of them, that were erased after the backup was made and now are again."""
 
 
 def back_up(target: Path, *, with_secrets: bool, say: Say) -> Path:
@@ -81,7 +79,10 @@ def back_up(target: Path, *, with_secrets: bool, say: Say) -> Path:
 
 
 def restore(source: Path, *, replace: bool, say: Say) -> Restored:
-    """Puts a backup in the place of this installation's data; Musebot has to be stopped. Raises ``BackupError``."""
+    """Puts a backup in the place of this installation's data; Musebot has to be stopped. Raises ``BackupError``.
+
+    Afterwards ``bring_up_to_date`` has to run before anything else does.
+    """
     database = settings.MUSEBOT.database_path
     if connection.vendor != "sqlite":
         raise BackupError("A backup is restored into SQLite; unset DATABASE_URL, then see `migrate_storage`.")
@@ -93,15 +94,30 @@ def restore(source: Path, *, replace: bool, say: Say) -> Restored:
         staged = Path(folder)
         say("Unpacking and checking …")
         manifest = _unpack(source, staged)
-        _check_keys(staged)
+        fresh = not database.exists()
+        if not fresh:
+            _check_keys(staged)
         _check_database(staged / DATABASE)
         _merge_receipts(staged / RECEIPTS, database.with_name(RECEIPTS))
         say("Putting it in place …")
-        _put_in_place(staged, database)
-    say("Bringing the tables up to date …")
-    call_command("migrate", interactive=False, verbosity=0)
-    say("Replaying receipts of erasures …")
-    return Restored(manifest["created_at"], len(manifest["files"]), erasure.replay_receipts())
+        _put_in_place(staged, database, with_keys=fresh)
+    return Restored(manifest["created_at"], len(manifest["files"]))
+
+
+def bring_up_to_date(say: Say) -> None:
+    """Migrates what was restored and erases again what was erased since, in processes that read the restored keys."""
+    for command in (["migrate", "--verbosity", "0"], ["replay_receipts"]):
+        done = subprocess.run(
+            [sys.executable, str(settings.BASE_DIR / "manage.py"), *command], capture_output=True, text=True
+        )
+        for line in done.stdout.splitlines():
+            say(line)
+        if done.returncode != 0:
+            raise BackupError(
+                f"The backup is in its place, but {command[0]} failed: {done.stderr.strip()[-500:]} "
+                f"Mend that and run `python manage.py {command[0]}`"
+                + (", then `python manage.py replay_receipts`." if command[0] == "migrate" else ".")
+            )
 
 
 def _documents_folder() -> Path:
@@ -222,7 +238,8 @@ def _merge_receipts(staged: Path, kept: Path) -> None:
         staged.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _put_in_place(staged: Path, database: Path) -> None:
+def _put_in_place(staged: Path, database: Path, *, with_keys: bool) -> None:
+    """``with_keys``: there was no installation here, and the keys that this very command made give way to the backup's."""
     database.parent.mkdir(parents=True, exist_ok=True)
     for ending in ("-wal", "-shm"):
         database.with_name(database.name + ending).unlink(missing_ok=True)
@@ -236,7 +253,7 @@ def _put_in_place(staged: Path, database: Path) -> None:
         os.replace(staged / DOCUMENTS, documents)
     for path in _inside(staged / SECRETS):
         kept = settings.MUSEBOT.home / SECRETS / path.name
-        if not kept.exists():
+        if with_keys or not kept.exists():
             kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.replace(path, kept)
 

@@ -30,6 +30,18 @@ from musebot_site.config_facts import read_facts
 from musebot_site.config_rag import read_rag
 
 PROJECT = Path(__file__).resolve().parent.parent
+VARIABLES = (
+    "MUSEBOT_",
+    "DJANGO_",
+    "DISCORD_",
+    "OLLAMA_",
+    "OPENAI_",
+    "LLM_",
+    "CELERY_",
+    "DATABASE_",
+    "MEMORY_",
+)
+"""How the names of our variables begin."""
 
 
 def load_config(environ: Mapping[str, str] | None = None, project: Path = PROJECT) -> Config:
@@ -47,6 +59,8 @@ def load_config(environ: Mapping[str, str] | None = None, project: Path = PROJEC
         )
     home.mkdir(parents=True, exist_ok=True)
     sources = _Sources(path.name if path else "")
+    sources.note_variables(env)
+    sources.note("", bot)
     try:
         return Config(
             bot_id=bot_id,
@@ -62,6 +76,9 @@ def load_config(environ: Mapping[str, str] | None = None, project: Path = PROJEC
             core_memory=_core_memory(env, bot, sources),
             rag=read_rag(
                 sources.pick("rag", {}, "", bot.get("rag"), None), base=path.parent if path else home
+            ),
+            erasure_days=_positive(
+                "erasureDays", sources.pick("erasureDays", {}, "", bot.get("erasureDays"), 30)
             ),
             public_url=sources.pick("publicUrl", env, "MUSEBOT_PUBLIC_URL", bot.get("publicUrl"), "").rstrip(
                 "/"
@@ -118,6 +135,17 @@ class _Sources:
         self.found[name] = "default"
         return default
 
+    def note_variables(self, env: Mapping[str, str]) -> None:
+        """Names of the variables that are set; their values are not kept."""
+        self.found |= {name: name for name, value in env.items() if value and name.startswith(VARIABLES)}
+
+    def note(self, prefix: str, block: Mapping[str, Any]) -> None:
+        """Names of the keys that the file has, as ``file:chatApis.discord.channels``; their values are not kept."""
+        for key, value in block.items():
+            self.found[f"file:{prefix}{key}"] = self.file_name
+            if isinstance(value, dict):
+                self.note(f"{prefix}{key}.", value)
+
 
 def _bot_of_file(env: Mapping[str, str], project: Path) -> tuple[Path | None, dict[str, Any]]:
     named = env.get("MUSEBOT_CONFIG")
@@ -164,6 +192,8 @@ def _discord(env: Mapping[str, str], bot: Mapping[str, Any], sources: _Sources) 
     return DiscordConfig(
         token=token or None,
         api_base=env.get("DISCORD_API_BASE", "").rstrip("/"),
+        client_id=env.get("DISCORD_CLIENT_ID", "").strip(),
+        client_secret=env.get("DISCORD_CLIENT_SECRET", "").strip() or None,  # type: ignore[arg-type]
         cdn_hosts=_words(env["DISCORD_CDN_HOSTS"])
         if env.get("DISCORD_CDN_HOSTS")
         else DiscordConfig().cdn_hosts,

@@ -6,7 +6,17 @@ from memory.blocks.errors import BlockConflict, BlockError, OverLimit
 from memory.blocks.providers import provider
 from memory.blocks.reading import blocks_for, get, persona_for
 from memory.blocks.toolbox import Toolbox
-from memory.blocks.types import Actor, Block, BlockRef, Place, Written, human, persona, working_context
+from memory.blocks.types import (
+    Actor,
+    Block,
+    BlockRef,
+    Place,
+    Written,
+    channel_persona,
+    human,
+    persona,
+    working_context,
+)
 from memory.blocks.writing import append, clear, edit, replace, restore, rethink, set_limit, undo
 
 __all__ = [
@@ -23,6 +33,7 @@ __all__ = [
     "Written",
     "append",
     "blocks_for",
+    "channel_persona",
     "clear",
     "consolidate_entries",
     "edit",

@@ -17,9 +17,10 @@ from memory.blocks.audience import own_entries
 from memory.blocks.embedding import EMBED, embed_at_once
 from memory.blocks.errors import Empty, InvalidDate, NoSuchEntry, OverLimit
 from memory.blocks.text import normal
-from memory.blocks.types import Place
+from memory.blocks.types import Place, Session
 from memory.index import archival
 from memory.models import ArchivalEntry, Guild, Message, Scope
+from memory.models.locks import locked
 
 MAX_TEXT = 4000
 MAX_TAGS = 8
@@ -47,6 +48,7 @@ def insert(
     *,
     call_id: str = "",
     event_time: datetime | None = None,
+    session: Session | None = None,
 ) -> Inserted:
     """Stores an entry for the member whose turn it is; one with the same text is not stored twice.
 
@@ -59,7 +61,7 @@ def insert(
         raise OverLimit.of(len(text), MAX_TEXT)
     with transaction.atomic():
         consent.require(place.consent)
-        row, duplicate = _stored(place, text, clean_tags(tags), call_id, event_time)
+        row, duplicate = _stored(place, text, clean_tags(tags), call_id, event_time, session)
     embedded = row.embedding == ArchivalEntry.Embedding.DONE
     # Inside a caller's transaction nothing may wait for a host; the worker will do it.
     if not embedded and not transaction.get_connection().in_atomic_block:
@@ -77,7 +79,12 @@ def content_hash(text: str) -> str:
 
 
 def _stored(
-    place: Place, text: str, tags: list[str], call_id: str, event_time: datetime | None
+    place: Place,
+    text: str,
+    tags: list[str],
+    call_id: str,
+    event_time: datetime | None,
+    session: Session | None,
 ) -> tuple[ArchivalEntry, bool]:
     if call_id and (first := ArchivalEntry.objects.filter(tool_call_id=call_id).first()):
         return first, False
@@ -102,6 +109,9 @@ def _stored(
                 tags=tags,
                 event_time=event_time or timezone.now(),
                 source_message_id=source if source and Message.objects.filter(pk=source).exists() else None,
+                source_channel_id=session.channel_id if session else None,
+                source_first=session.first if session else None,
+                source_last=session.last if session else None,
                 tool_call_id=call_id or None,
             )
     except IntegrityError:  # another process was faster
@@ -124,7 +134,7 @@ def delete(place: Place, entry_id: int, *, reason: str = "") -> None:
 def undelete(entry_id: int) -> bool:
     """Brings a deleted entry back; False if the same text was stored again meanwhile. Raises ``NoSuchEntry``."""
     with transaction.atomic():
-        row = ArchivalEntry.objects.exclude(deleted_at=None).filter(pk=entry_id).first()
+        row = locked(ArchivalEntry.objects.exclude(deleted_at=None).filter(pk=entry_id)).first()
         if row is None:
             raise NoSuchEntry()
         twin = ArchivalEntry.objects.filter(

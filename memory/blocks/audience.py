@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet
 from memory import snapshots
 from memory.blocks.types import Place
 from memory.models import ArchivalEntry, Channel, Guild, Scope
+from memory.models.fast import get
 from memory.pseudonyms import scope_number
 
 
@@ -37,7 +38,7 @@ def learned_here(place: Place) -> QuerySet[ArchivalEntry]:
 
 def visible_channels(place: Place) -> frozenset[int] | None:
     """Channels that an answer here may use; None for all of the server. Deleted ones are out."""
-    guild = Guild.objects.filter(discord_id=place.guild_id).first()
+    guild = get(Guild, discord_id=place.guild_id)
     if guild is None:
         return frozenset({place.channel_id})
     seen = snapshots.visible_channels(guild=guild, channel_id=place.channel_id, asker_id=place.user_id)

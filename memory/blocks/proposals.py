@@ -45,6 +45,10 @@ def propose_persona(place: Place, value: str, *, reason: str = "") -> PersonaPro
         )
 
 
+def find(proposal_id: int) -> PersonaProposal | None:
+    return PersonaProposal.objects.filter(pk=proposal_id).first()
+
+
 def ref_of(row: PersonaProposal) -> BlockRef:
     return persona(row.scope_key if row.scope == Scope.GUILD else None)
 

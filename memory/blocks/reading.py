@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from memory.blocks.types import Block, BlockRef, Place, human, persona
-from memory.models import MemoryBlock
+from collections.abc import Sequence
+
+from memory.blocks.types import Block, BlockRef, Place, channel_persona, human, persona
+from memory.models import MemoryBlock, fast
 
 
 def get(ref: BlockRef) -> Block:
     """The block; one that nobody has written to is empty, with version 0."""
-    row = MemoryBlock.objects.filter(**where(ref)).first()
+    row = fast.get(MemoryBlock, **where(ref))
     return Block.of(row) if row else Block.absent(ref)
 
 
@@ -16,8 +18,15 @@ def where(ref: BlockRef) -> dict[str, object]:
     return {"scope": ref.scope, "scope_key": ref.key, "label": ref.label, "private": ref.private}
 
 
-def persona_for(guild_id: int | None) -> Block:
-    """What a server has in place of the installation's persona, or that one."""
+def persona_for(guild_id: int | None, channel_ids: Sequence[int] = ()) -> Block:
+    """What a channel has in place of its server's persona, or what that has in place of the installation's, or that one.
+
+    ``channel_ids`` are the channel and those that it inherits from, itself first.
+    """
+    for channel_id in channel_ids:
+        own = get(channel_persona(channel_id))
+        if own.value:
+            return own
     if guild_id is not None:
         own = get(persona(guild_id))
         if own.value:

@@ -83,16 +83,14 @@ class Toolbox:
         ref = self._block(arguments)
         if "new_text" not in arguments:
             raise Empty("Give new_text; leave it empty to delete the old text.")
+        # Whether it stands there would tell everybody in the channel what the block holds: one guess, one answer.
+        self._require_shown(ref)
         old, new = text(arguments, "old_text"), text(arguments, "new_text")
         return self.provider.replace(self.place, ref, old, new, call_id=call_id).result()
 
     def _rethink(self, arguments: Arguments, call_id: str) -> dict[str, Any]:
         ref = self._block(arguments)
-        if ref.label == HUMAN and not self.place.shows_human:
-            # A conflict would tell everybody in the channel what it holds.
-            raise Refused(
-                "This block is not shown here. Append to it, or write it anew in a private conversation."
-            )
+        self._require_shown(ref)  # a conflict would tell everybody in the channel what it holds
         version = whole(arguments.get("version"))
         if version is None:
             raise BlockConflict(reading.get(ref))
@@ -140,6 +138,12 @@ class Toolbox:
         )
         self.found += results.hits
         return results.result()
+
+    def _require_shown(self, ref: BlockRef) -> None:
+        if ref.label == HUMAN and not self.place.shows_human:
+            raise Refused(
+                "This block is not shown here. Append to it, or change it in a private conversation."
+            )
 
     def _block(self, arguments: Arguments) -> BlockRef:
         label = text(arguments, "block").strip().lower()

@@ -43,6 +43,11 @@ def persona(guild_id: int | None = None) -> BlockRef:
     return BlockRef(Scope.GLOBAL if guild_id is None else Scope.GUILD, guild_id or 0, PERSONA)
 
 
+def channel_persona(channel_id: int) -> BlockRef:
+    """What one channel has in place of its server's persona."""
+    return BlockRef(Scope.SESSION, channel_id, PERSONA)
+
+
 def human(user_id: int, *, private: bool = False) -> BlockRef:
     """What is known of one member; ``private`` is the one of their private conversations."""
     return BlockRef(Scope.USER, user_id, HUMAN, private)
@@ -94,6 +99,15 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """What was gone through at the end of a session: messages of one member in one channel, by the keys of the first and the last."""
+
+    channel_id: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class Actor:
     """Who changes something, and why."""
 
@@ -107,6 +121,8 @@ class Actor:
     """Of the tool call: the same id changes something once."""
     consent: Consent | None = None
     """Of the member whose data it touches; checked again where it is written."""
+    session: Session | None = None
+    """What it was drawn from, where that was more than a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +158,8 @@ class Place:
     """Key of the question, where it is stored."""
     zone: tzinfo = UTC
     """Dates are meant and shown in it."""
+    recalls_everything: bool = True
+    """Whether the channel's policy lets what is known beside its own words be used there."""
 
     @property
     def user_id(self) -> int:
@@ -150,7 +168,7 @@ class Place:
     @property
     def shows_human(self) -> bool:
         """Whether what is known of the member may be used here."""
-        return self.private or get_config().facts.inject_in_groups
+        return self.private or (self.recalls_everything and get_config().facts.inject_in_groups)
 
     def human(self) -> BlockRef:
         return human(self.user_id, private=self.private)

@@ -182,6 +182,9 @@ def _note(row: MemoryBlock, value: str, *, actor: Actor, action: str) -> None:
         actor=None if action == "undo" and actor.kind == "admin" else actor.id,
         reason=normal(actor.reason)[:300],
         source_message_id=source,
+        source_channel_id=actor.session.channel_id if actor.session else None,
+        source_first=actor.session.first if actor.session else None,
+        source_last=actor.session.last if actor.session else None,
         tool_call_id=actor.call_id or None,
     )
     old = BlockRevision.objects.filter(block=row, version__lte=row.version + 1 - KEPT_REVISIONS)

@@ -12,7 +12,13 @@ from memory.capture.forgetting import (
     purge_guild,
 )
 from memory.capture.places import remember_guild
-from memory.capture.services import RecordResult, record_message, record_messages, record_reply
+from memory.capture.services import (
+    RecordResult,
+    record_message,
+    record_messages,
+    record_reply,
+    record_together,
+)
 
 __all__ = [
     "RecordResult",
@@ -29,6 +35,7 @@ __all__ = [
     "record_message",
     "record_messages",
     "record_reply",
+    "record_together",
     "remember_guild",
     "supply_refresher",
 ]

@@ -11,6 +11,7 @@ from memory import consent, outbox, removal
 from memory.backends import text_index
 from memory.capture import content, links, places, touched, underway
 from memory.models import Fact, Message
+from memory.models.locks import locked
 from memory.types import ChannelInfo, GuildInfo, IncomingMessage
 
 
@@ -29,11 +30,16 @@ def apply_edit(*, discord_id: int, text: str, edited_at: datetime | None) -> boo
     """The same for a message that nobody is storing at this moment."""
     with transaction.atomic():
         touched.note([discord_id], deleted=False)
-        row = (
-            Message.objects.select_related("guild", "channel__parent")
-            .filter(discord_id=discord_id, is_bot=False)
-            .first()
+        owner = Message.objects.filter(discord_id=discord_id, is_bot=False).values_list(
+            "member_id", flat=True
         )
+        if (user_id := owner.first()) is not None:
+            consent.find(user_id)  # members are taken before what is theirs
+        row = locked(
+            Message.objects.select_related("guild", "channel__parent").filter(
+                discord_id=discord_id, is_bot=False
+            )
+        ).first()
         if row is None or _is_older(edited_at, row.edited_at):
             return False
         mentioned = content.mentioned(text)

@@ -7,10 +7,12 @@ from typing import Any
 
 from django.db import transaction
 
+from memory import policies
 from memory.capture import underway
 from memory.capture.content import clean
 from memory.conf import get_config
 from memory.models import Channel, Guild
+from memory.models.fast import get
 from memory.types import ChannelInfo, GuildInfo
 
 
@@ -28,9 +30,11 @@ def remember_guild(guild: GuildInfo, channels: Sequence[ChannelInfo] = ()) -> Gu
 
 
 def upsert_guild(info: GuildInfo) -> Guild:
-    row, new = Guild.objects.get_or_create(
-        discord_id=info.id, defaults={"name": clean(info.name)[:200], "kind": info.kind}
-    )
+    row, new = get(Guild, discord_id=info.id), False
+    if row is None:
+        row, new = Guild.objects.get_or_create(
+            discord_id=info.id, defaults={"name": clean(info.name)[:200], "kind": info.kind}
+        )
     if not new:
         # The kind stays: the dashboard's sandbox is a guild to those who speak in it.
         _keep_current(row, name=clean(info.name)[:200])
@@ -40,22 +44,24 @@ def upsert_guild(info: GuildInfo) -> Guild:
 def upsert_channel(guild: Guild, info: ChannelInfo) -> Channel:
     """The row of a channel, and of the one that it is a thread of. A name or topic that is not known leaves the old one."""
     parent = upsert_channel(guild, info.parent) if info.parent else None
-    row, new = Channel.objects.get_or_create(
-        discord_id=info.id,
-        defaults={
-            "guild": guild,
-            "parent": parent,
-            "kind": info.kind,
-            "name": clean(info.name)[:200],
-            "topic": clean(info.topic),
-        },
-    )
+    row, new = get(Channel, discord_id=info.id), False
+    if row is None:
+        row, new = Channel.objects.get_or_create(
+            discord_id=info.id,
+            defaults={
+                "guild": guild,
+                "parent": parent,
+                "kind": info.kind,
+                "name": clean(info.name)[:200],
+                "topic": clean(info.topic),
+            },
+        )
     if not new:
         values: dict[str, Any] = {"name": clean(info.name)[:200], "topic": clean(info.topic)}
         if row.kind == "text" or info.kind != "text":
             values["kind"] = info.kind
         if parent is not None:
-            values["parent"] = parent
+            values["parent_id"] = parent.discord_id
         _keep_current(row, **values)
     return row
 
@@ -79,11 +85,21 @@ def lineage(channel: ChannelInfo) -> list[int]:
 
 
 def why_closed(guild: GuildInfo, channel: ChannelInfo) -> str:
-    """Why nothing may be stored from there, or nothing. A thread inherits from its parent, also from one known to the database."""
-    ids = set(lineage(channel))
-    rows = list(Channel.objects.filter(discord_id__in=ids).select_related("parent"))
-    rows += [row.parent for row in rows if row.parent is not None and row.parent_id not in ids]
-    ids.update(row.discord_id for row in rows)
+    """Why nothing may be stored from there, or nothing. A thread inherits from its parent, also from one known to the database.
+
+    What cannot be read raises, so that nothing is stored then.
+    """
+    # Asked inside the transaction that stores: what is closed later waits for its end, and finds the row.
+    server = get(Guild, discord_id=guild.id, lock=True)
+    nearest = lineage(channel)
+    own = [get(Channel, discord_id=one, lock=True) for one in sorted(nearest)]
+    found = {row.discord_id: row for row in own if row is not None}
+    for row in list(found.values()):
+        if row.parent_id is not None and row.parent_id not in nearest:
+            nearest.append(row.parent_id)
+            if (parent := get(Channel, discord_id=row.parent_id)) is not None:
+                found[parent.discord_id] = parent
+    ids, rows = set(nearest), [found[one] for one in nearest if one in found]
     if ids & get_config().discord.channels_disallowed:
         return "channel_disallowed"
     if (
@@ -92,9 +108,8 @@ def why_closed(guild: GuildInfo, channel: ChannelInfo) -> str:
         or any(row.deleted_at for row in rows)
     ):
         return "channel_deleted"
-    row = Guild.objects.filter(discord_id=guild.id).first()
-    if row is not None and row.left_at is not None:
+    if server is not None and server.left_at is not None:
         return "guild_left"
-    if (row is not None and not row.capture_enabled) or not all(one.capture_enabled for one in rows):
-        return "capture_disabled"
-    return ""
+    if server is not None and not server.enabled:
+        return "server_disabled"
+    return "" if policies.resolve(server, rows, ids=nearest).capture.value else "capture_disabled"

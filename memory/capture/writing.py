@@ -7,16 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 
-from memory import consent, counters, outbox
+from memory import consent, counters, measures, outbox
 from memory.backends import text_index
 from memory.capture import content, links, places, underway
+from memory.capture.erased import ErasedRanges
 from memory.index.base import GUILD_SHIFT
 from memory.models import Channel, Guild, GuildMember, Member, Message
 from memory.models.fast import insert
-from memory.types import ChannelInfo, IncomingMessage, Source
+from memory.models.locks import again
+from memory.types import ChannelInfo, GuildInfo, IncomingMessage, Source
 
 SAID_NOW = frozenset({"live", "reply", "playground"})
 """Sources whose messages are made searchable before those of a history."""
@@ -54,8 +56,9 @@ def store(
 
     ``wakes=False`` leaves waking the worker to the caller, who stores batch after batch.
     """
-    with transaction.atomic():
-        return _Batch(consents, source, wakes).run(items)
+    outcomes = again(lambda: _Batch(consents, source, wakes).run(items))
+    measures.captured.labels(source).inc(sum(not (one.duplicate or one.skipped) for one in outcomes))
+    return outcomes
 
 
 class _Batch:
@@ -67,14 +70,18 @@ class _Batch:
         self.wakes = wakes
         self.now = timezone.now()
         self.members: dict[int, Member] = {}
+        self.erased = ErasedRanges(())
         self.closed: dict[ChannelInfo, str] = {}
+        self.guilds: dict[GuildInfo, Guild] = {}
         self.places: dict[ChannelInfo, tuple[Guild, Channel]] = {}
 
     def run(self, items: Sequence[Item]) -> list[Outcome]:
-        ids = [item.message.id for item in items if item.message.id]
-        stored = dict(Message.objects.filter(discord_id__in=ids).values_list("discord_id", "key"))
         owners = {item.owner_id for item in items}
         self.members = consent.require_many(one for key, one in self.consents.items() if key in owners)
+        self.erased = ErasedRanges(self.members)
+        # After the gate, which lets one at a time in for a member: nobody else stores the same message now.
+        ids = [item.message.id for item in items if item.message.id]
+        stored = dict(Message.objects.filter(discord_id__in=ids).values_list("discord_id", "key"))
         outcomes: dict[int, Outcome] = {}
         wanted: dict[int, Item] = {}
         first: dict[int, int] = {}
@@ -103,13 +110,17 @@ class _Batch:
             return "empty"
         if underway.is_deleted(message.id):
             return "deleted"
+        if self.erased.cover(item.owner_id, message):
+            return "erased"
         if message.channel not in self.closed:
             self.closed[message.channel] = places.why_closed(message.guild, message.channel)
         return self.closed[message.channel]
 
     def _place(self, message: IncomingMessage) -> tuple[Guild, Channel]:
         if message.channel not in self.places:
-            guild = places.upsert_guild(message.guild)
+            if message.guild not in self.guilds:
+                self.guilds[message.guild] = places.upsert_guild(message.guild)
+            guild = self.guilds[message.guild]
             self.places[message.channel] = guild, places.upsert_channel(guild, message.channel)
         return self.places[message.channel]
 

@@ -281,9 +281,7 @@ def _end(turn: _Turn, result: TurnResult, *, begun: bool) -> TurnResult:
         timings=turn.timings,
         cut=cut,
     )
-    measures.turn(
-        kind=result.kind, timings=turn.timings, error=result.error, missing=result.recall.degraded
-    )
+    measures.turn(kind=result.kind, timings=turn.timings, error=result.error, missing=result.recall.degraded)
     served = traces.Served(generation.host, generation.prompt_tokens, generation.reply_tokens)
     try:
         said = prompt.context if prompt else Context()

@@ -13,7 +13,8 @@ from memory.errors import Conflict, ConsentMissing, InvalidInput, NotFound
 from memory.facts import screening, services, storing
 from memory.facts.text import clean, digest
 from memory.models import Fact
-from memory.snapshots import visible_channels
+from memory.models.locks import locked
+from memory.snapshots import readable_channels
 
 State = Fact.State
 Choice = Literal["new", "old", "both"]
@@ -109,7 +110,7 @@ def _narrowest(facts: Sequence[Fact]) -> Fact | None:
         if one.guild is None or one.evidence is None:
             continue
         here = one.evidence.channel_id
-        seen = visible_channels(guild=one.guild, channel_id=here, asker_id=one.member_id)
+        seen = readable_channels(guild=one.guild, channel_id=here, asker_id=one.member_id)
         if seen.ids is None or channels <= seen.ids:
             return one
     return None if channels else learned[0]
@@ -150,7 +151,7 @@ def settle(*, fact_id: int, choice: Choice) -> Fact:
 
 
 def _find(fact_id: int, *states: str) -> Fact:
-    fact = Fact.objects.select_related("rival", "member").filter(id=fact_id).first()
+    fact = locked(Fact.objects.select_related("rival", "member").filter(id=fact_id)).first()
     if fact is None:
         raise NotFound("There is no such fact any more.")
     if fact.member.withdrawn_at is not None:

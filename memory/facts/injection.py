@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from memory import snapshots
+from memory import policies, snapshots
 from memory.conf import get_config
 from memory.consent import Consent
 from memory.facts.services import live
@@ -43,14 +43,16 @@ def _allowed_in_group(request: TurnRequest, rows: list[Fact]) -> set[int]:
     guild = Guild.objects.filter(discord_id=request.guild.id).first() if request.guild else None
     if guild is None:
         return anywhere
-    here = [row.id for row in rows if row.audience == Fact.Audience.GUILD and row.guild_id == guild.pk]
-    if not here:
-        return anywhere
     visible = snapshots.visible_channels(
         guild=guild,
         channel_id=request.channel.id if request.channel else None,
         asker_id=request.asker.id or None,
     )
+    if request.channel and not policies.recalls_everything(guild, request.channel.id):
+        anywhere = set()  # they come from no channel
+    here = [row.id for row in rows if row.audience == Fact.Audience.GUILD and row.guild_id == guild.pk]
+    if not here:
+        return anywhere
     learned = Fact.objects.filter(id__in=here)
     if visible.ids is not None:
         learned = learned.filter(Q(evidence__channel_id__in=visible.ids))

@@ -17,6 +17,7 @@ from memory.facts import screening, storing
 from memory.facts.screening import REASONS
 from memory.facts.text import digest
 from memory.models import Fact, FactBook, Member, OutboxEntry
+from memory.models.locks import locked
 
 EXTRACT = "extract"
 """Kind of work; the subject is the key of the message to read."""
@@ -96,6 +97,8 @@ def forget(user_id: int, fact: str | None = None, *, namespace: str | None = Non
     """
     rows = Fact.objects.filter(member_id=user_id, namespace=namespace or _namespace())
     with transaction.atomic():
+        # What is being stored for the member is there before this looks, or finds that it is too late.
+        locked(Member.objects.filter(user_id=user_id)).first()
         if fact is not None:
             return storing.delete(rows.filter(normal=digest(fact)).exclude(state=Fact.State.EXPIRED)) > 0
         live = rows.filter(state=Fact.State.ACTIVE).count()
@@ -149,7 +152,7 @@ def live(user_id: int, *, namespace: str | None = None) -> list[Fact]:
 
 def _member(user_id: int) -> Member:
     """The gate inside the transaction that writes. It does not ask whether long-term memory is on: facts work without it."""
-    row = Member.objects.filter(user_id=user_id, paused_at=None, withdrawn_at=None).first()
+    row = locked(Member.objects.filter(user_id=user_id, paused_at=None, withdrawn_at=None)).first()
     if row is None:
         raise ConsentMissing()
     return row

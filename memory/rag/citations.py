@@ -176,7 +176,9 @@ def _by_function(path: str, hits: Mapping[int, Hit], cited: Sequence[int]) -> st
 
 
 def linked(hit: Hit) -> str:
-    """The label, as a link to the passage's page where the configuration says how people reach the dashboard."""
+    """The label, as a link to the source's page where the configuration says how people reach the dashboard.
+
+    That page shows members what they may read, and leads those who look after the documents to the dashboard's."""
     address = url_of(hit)
     return f"[{label(hit)}](<{address}>)" if address else label(hit)
 
@@ -185,4 +187,4 @@ def url_of(hit: Hit) -> str:
     base = get_config().public_url
     if not base or not hit.document_id.isdecimal():
         return ""
-    return f"{base}/documents/{hit.document_id}/?chunk={hit.id}#chunk-{hit.id}"
+    return f"{base}/sources/{hit.document_id}/?chunk={hit.id}#chunk-{hit.id}"

@@ -105,20 +105,24 @@ def _likeness(
         if " " in word:
             found.append({})
             continue
+        # Nearly all are of another length; asking for each of them would take longer than all the rest.
+        most = _length_apart(word)
         alike = {
             other: 0.95 * likeness
             for other in by_first.get(word[0], ())
-            if (likeness := spelled_alike(word, other))
+            if -most <= len(other) - len(word) <= most and (likeness := spelled_alike(word, other))
         }
         found.append(alike)
     if vectors is not None and vocabulary and words:
         cosines = vectors(words) @ vectors(vocabulary).T
         for row, alike in enumerate(found):
-            for column in np.argsort(-cosines[row])[:NEAREST]:
-                if cosines[row, column] >= LEAST_COSINE and " " not in words[row]:
-                    alike[vocabulary[column]] = max(
-                        alike.get(vocabulary[column], 0.0), float(cosines[row, column])
-                    )
+            if " " in words[row]:
+                continue
+            near = np.flatnonzero(cosines[row] >= LEAST_COSINE)
+            for column in near[np.argsort(-cosines[row, near], kind="stable")[:NEAREST]]:
+                alike[vocabulary[column]] = max(
+                    alike.get(vocabulary[column], 0.0), float(cosines[row, column])
+                )
     present = set(vocabulary)
     for word, alike in zip(words, found, strict=True):
         if word in present:
@@ -126,10 +130,15 @@ def _likeness(
     return list(found)
 
 
+def _length_apart(word: str) -> float:
+    """How many letters more or fewer a word may have that is spelled alike."""
+    return max(3, 0.4 * len(word)) if len(word) >= 4 else 0
+
+
 @lru_cache(maxsize=65536)
 def spelled_alike(word: str, other: str) -> float:
     """0 to 1: the same beginning (inflections) or most letters in order (slips); 0 where it is neither."""
-    if len(word) < 4 or abs(len(word) - len(other)) > max(3, 0.4 * len(word)):
+    if len(word) < 4 or abs(len(word) - len(other)) > _length_apart(word):
         return 1.0 if word == other else 0.0
     best = 0.0
     if word[:4] == other[:4]:

@@ -12,9 +12,20 @@ from memory import outbox
 from memory.errors import Conflict, NotFound
 from memory.models import Document, DocumentVersion, OutboxEntry
 from memory.rag import evaluation, files, store
-from memory.rag.uploads import BUSY, INGEST, Same, find_same, replace, require_mode, servers, stop, upload
+from memory.rag.uploads import (
+    BUSY,
+    INGEST,
+    Same,
+    check,
+    find_same,
+    replace,
+    require_mode,
+    servers,
+    stop,
+    upload,
+)
 
-__all__ = ["BUSY", "INGEST", "Same", "find_same", "replace", "require_mode", "upload"]
+__all__ = ["BUSY", "INGEST", "Same", "check", "find_same", "replace", "require_mode", "upload"]
 
 KEEP_VERSIONS = 3
 """Versions whose passages are kept, so that one can go back to them at once."""

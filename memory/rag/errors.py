@@ -39,6 +39,13 @@ def refuse(message: str, reason: str, **details: Any) -> RagError:
     return RagError("LOAD_FAILED", message, reason=reason, **details)
 
 
+def too_large(size: int, most: int) -> RagError:
+    """The error for a file whose size alone rules it out; over HTTP it has a status of its own."""
+    error = refuse(f"The file has {size:,} bytes; at most {most:,} are read.", "file_size")
+    error.status = 413
+    return error
+
+
 def unsupported(message: str, reason: str = "format", **details: Any) -> RagError:
     """The error for a document that is of a kind nobody reads here."""
     return RagError("UNSUPPORTED_FORMAT", message, reason=reason, **details)

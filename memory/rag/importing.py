@@ -26,11 +26,24 @@ SUFFIXES = {
     ".csv",
     ".tsv",
 }
-"""Endings that are taken out of folders; what is named itself is always tried."""
+"""Endings that are taken out of folders."""
 
 
 def paths_of(path: Path) -> Iterator[Path]:
-    """The files to read, those of a folder in order and without what is hidden. Raises ``RagError`` where there is nothing."""
+    """The files to read, those of a folder in order and without what is hidden. Raises ``RagError`` where there is nothing.
+
+    A file that is named itself is always among them; what a folder holds of other kinds is passed over.
+    """
+    yield from (file for file in everything_in(path) if file == path or is_readable(file))
+
+
+def is_readable(file: Path) -> bool:
+    """By its ending."""
+    return file.suffix.lower() in SUFFIXES
+
+
+def everything_in(path: Path) -> Iterator[Path]:
+    """All files below a folder, whatever they are, without what is hidden; or the one that is named."""
     if path.is_file():
         yield path
         return
@@ -40,7 +53,7 @@ def paths_of(path: Path) -> Iterator[Path]:
         names[:] = sorted(name for name in names if not name.startswith("."))
         for name in sorted(found):
             file = Path(folder) / name
-            if not name.startswith(".") and file.suffix.lower() in SUFFIXES and file.is_file():
+            if not name.startswith(".") and file.is_file():
                 yield file
 
 

@@ -21,6 +21,7 @@ from memory.index.base import Vector
 from memory.llm.base import Vectors
 from memory.models import InstallationState
 from memory.models.documents import VERSION_SHIFT
+from memory.models.fast import get
 from memory.rag import frequencies
 from memory.rag.spaces import Space
 
@@ -125,7 +126,7 @@ _loaded_at = 0.0
 def _current(space: Space) -> _Matrix | None:
     """What is kept, if it is as the database is; None where the index has to serve."""
     global _loading
-    row = InstallationState.objects.filter(name=MARK).first()
+    row = get(InstallationState, name=MARK)
     mark = str(row.value.get("mark", "")) if row is not None else ""
     if not mark:
         return None

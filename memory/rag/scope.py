@@ -14,13 +14,12 @@ def versions(filters: Filters) -> dict[int, int]:
     if not filters.everything:
         allowed = Q(everywhere=True)
         if filters.guild_id is not None:
-            allowed |= Q(guilds__discord_id=filters.guild_id)
+            there = Document.guilds.through.objects.filter(guild__discord_id=filters.guild_id)
+            allowed |= Q(pk__in=there.values("document_id"))
         rows = rows.filter(allowed)
     if filters.documents is not None:
         rows = rows.filter(pk__in=filters.documents)
-    return {
-        version: document for document, version in rows.values_list("pk", "active_id").distinct() if version
-    }
+    return dict(rows.values_list("active_id", "pk"))
 
 
 def any_document() -> bool:

@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass
 
 from memory import backends
 from memory.conf import ModelRef
-from memory.index.chunks import ChunkVectors, vector_tables
+from memory.index.chunks import ChunkVectors, VectorTable, vector_tables
 from memory.llm.base import Embedder, EmbedderIdentity
 from memory.models import InstallationState
+from memory.models.fast import get
 
 STATE = "documents_index"
 
@@ -36,7 +37,7 @@ class Space:
         text = f"{self.provider}\n{self.name}\n{self.digest}\n{self.dimension}"
         return f"1{hashlib.sha256(text.encode()).hexdigest()[:11]}"
 
-    def index(self) -> ChunkVectors:
+    def index(self) -> VectorTable:
         return ChunkVectors(self.id, self.dimension)
 
     def __str__(self) -> str:
@@ -45,7 +46,7 @@ class Space:
 
 def serving() -> Space | None:
     """The space that questions are compared with; None until there is one."""
-    row = InstallationState.objects.filter(name=STATE).first()
+    row = get(InstallationState, name=STATE)
     return Space(**row.value) if row is not None and row.value else None
 
 

@@ -14,6 +14,7 @@ from memory.index.chunks import ChunkVectors, vector_tables
 from memory.models import Chunk, DocumentVersion
 from memory.models.documents import VERSION_SHIFT
 from memory.models.fast import insert
+from memory.models.locks import DOCUMENTS, hold
 from memory.rag import nearness, words
 from memory.rag.chunking import Chunk as Piece
 from memory.rag.context import context, embedded_text
@@ -62,6 +63,7 @@ def write(version: DocumentVersion, rows: Sequence[Chunk]) -> bool:
     for start in range(0, len(rows), ROWS):
         batch = rows[start : start + ROWS]
         with transaction.atomic():
+            hold(DOCUMENTS, version.pk)
             if not is_busy(version.pk):
                 return False
             insert(batch)
@@ -79,6 +81,7 @@ def write_vectors(
 ) -> None:
     """Vectors and states of passages that are still there; ``embedded`` of them are new ones."""
     with transaction.atomic():
+        hold(DOCUMENTS, version_id)
         there = set(Chunk.objects.filter(key__in=[row[0] for row in rows]).values_list("key", flat=True))
         known = [row for row in rows if row[0] in there]
         vectors = space.index()
@@ -96,7 +99,8 @@ def drop(version_ids: Sequence[int]) -> int:
     gone = 0
     with transaction.atomic():
         tables = [ChunkVectors(table.rsplit("_", 1)[1], 1) for table in vector_tables()]
-        for version_id in version_ids:
+        for version_id in sorted(version_ids):
+            hold(DOCUMENTS, version_id)
             rows = list(Chunk.objects.filter(version_id=version_id).select_related("version"))
             keys = [row.key for row in rows]
             index.remove_words(keys)

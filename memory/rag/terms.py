@@ -19,6 +19,11 @@ def document_terms(name: str | None, title: str | None) -> str:
     return full_text("", name or "", title or "", ())[2]
 
 
+def passage_fields(name: str, title: str, heading: str, text: str) -> tuple[str, str, str]:
+    """All three at once: (title, heading, body)."""
+    return document_terms(name, title), heading_terms(heading), passage_terms(text)
+
+
 def prepare_connection(sender: Any, connection: Any, **kwargs: Any) -> None:
     """Adds the functions to a connection (receiver of ``connection_created``). Changing them means rebuilding the index."""
     if connection.vendor != "sqlite":

@@ -14,11 +14,15 @@ from memory import outbox
 from memory.conf import get_config
 from memory.errors import InvalidInput, NotFound
 from memory.models import Document, DocumentVersion, Guild, OutboxEntry
+from memory.models.locks import DOCUMENTS, hold
 from memory.rag import files, store
-from memory.rag.errors import RagError
+from memory.rag.errors import too_large
+from memory.rag.loaders.sniff import glance
 
 INGEST = "ingest"
 """Kind of work; the subject is a version's id."""
+GLANCE = 8192
+"""Bytes of a file that are looked at before it is taken in."""
 BUSY = ("queued", "parse", "chunk", "embed")
 
 Same = Literal["replace", "keep"]
@@ -38,10 +42,11 @@ def upload(
 
     ``guild_ids``: where it answers; None for everywhere. A document of the same name and scope gets a new version, which replaces
     the older one once it is ready; ``keep`` makes a document of its own with a number in its name. The very same file is not read
-    again. Raises ``RagError`` for a bad name or size, ``NotFound`` for a server that is not known.
+    again. Raises ``RagError`` for a bad name or size and for a kind of file that is not read, ``NotFound`` for a server that is
+    not known.
     """
-    shown = files.safe_name(name)
-    _check_size(data)
+    shown = check(name, len(data))
+    glance(data[:GLANCE], shown)
     digest = hashlib.sha256(data).hexdigest()
     guilds = servers(guild_ids)
     known = _find(shown, guilds, reference) if same == "replace" else None
@@ -50,6 +55,7 @@ def upload(
     stored_name = files.keep(data)
     try:
         with transaction.atomic():
+            hold(DOCUMENTS)
             document = _find(shown, guilds, reference)
             if document is not None and same == "keep":
                 shown, document = _free_name(shown), None
@@ -68,12 +74,12 @@ def upload(
     return version
 
 
-def _check_size(data: bytes) -> None:
+def check(name: str, size: int) -> str:
+    """The name as it is shown; raises ``RagError`` for one that cannot be used, or a file that is too large to be read."""
     most = get_config().rag.max_file_bytes
-    if len(data) > most:
-        raise RagError(
-            "LOAD_FAILED", f"The file has {len(data):,} bytes; at most {most:,} are read.", reason="file_size"
-        )
+    if size > most:
+        raise too_large(size, most)
+    return files.safe_name(name)
 
 
 def servers(guild_ids: Collection[int] | None) -> list[Guild] | None:
@@ -143,12 +149,13 @@ def replace(document_id: int, *, name: str, data: bytes) -> DocumentVersion:
     document = Document.objects.filter(pk=document_id).first()
     if document is None:
         raise NotFound("There is no such document.")
-    files.safe_name(name)
-    _check_size(data)
+    for one in (check(name, len(data)), document.name):
+        glance(data[:GLANCE], one)
     digest = hashlib.sha256(data).hexdigest()
     stored_name = files.keep(data)
     try:
         with transaction.atomic():
+            hold(DOCUMENTS)
             if unchanged := _unchanged(document, digest):
                 files.remove(stored_name)
                 return unchanged

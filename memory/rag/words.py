@@ -5,7 +5,6 @@ They are stored, since making one takes as long as embedding a sentence, and kep
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Collection, Iterable, Sequence
 
@@ -14,6 +13,7 @@ from django.db import connection, transaction
 
 from memory.index import chunks as index
 from memory.index.base import Vector
+from memory.index.sql import among_texts, array
 from memory.llm.base import Embedder, Vectors
 from memory.models import DocumentWord
 from memory.rag.coverage import _words as words_of
@@ -93,9 +93,9 @@ def vectors(words: Sequence[str], space: Space, fresh: dict[str, Vector]) -> Vec
 def _stored(words: Collection[str], space: Space, *, only_words: bool = False) -> dict[str, Vector]:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT stored.word, {'NULL' if only_words else 'stored.vector'} FROM json_each(%s) AS wanted "
-            "CROSS JOIN memory_documentword AS stored ON stored.space = %s AND stored.word = wanted.value",
-            (json.dumps(list(words)), space.id),
+            f"SELECT stored.word, {'NULL' if only_words else 'stored.vector'} FROM {among_texts()} "
+            "CROSS JOIN memory_documentword AS stored WHERE stored.space = %s AND stored.word = wanted.value",
+            (array(words), space.id),
         )
         if only_words:
             return dict(cursor.fetchall())

@@ -1,9 +1,11 @@
 """Reads for the dashboard and the API. Nothing here writes, and nothing counts the whole message table."""
 
+from memory.selectors.audit import AuditFilters, audit_actions, audit_count, audit_entries, audit_export
 from memory.selectors.blocks import (
     BlockFilters,
     BlockRow,
     block_rows,
+    block_server,
     memory_block,
     memory_blocks,
     open_proposals,
@@ -22,7 +24,14 @@ from memory.selectors.documents import (
     passages,
     reply_passages,
 )
-from memory.selectors.erasures import erasure, erasures
+from memory.selectors.erasures import (
+    ended_erasures,
+    erasure,
+    erasures,
+    is_overdue,
+    open_erasures,
+    part_names,
+)
 from memory.selectors.facts import (
     FACT_TABS,
     FactFilters,
@@ -36,7 +45,7 @@ from memory.selectors.facts import (
     facts_waiting,
     reply_facts,
 )
-from memory.selectors.guilds import GuildRow, channels, guild, guilds
+from memory.selectors.guilds import GuildRow, channel, channels, guild, guilds
 from memory.selectors.members import (
     MemberFilters,
     find_member,
@@ -56,29 +65,42 @@ from memory.selectors.memories import (
     memory,
     uses,
 )
-from memory.selectors.overview import Figures, activity, figures, pending_embeddings, rail_counts, state
+from memory.selectors.overview import (
+    Figures,
+    activity,
+    figures,
+    heartbeat_ages,
+    pending_embeddings,
+    rail_counts,
+    state,
+)
 from memory.selectors.paging import Page
 from memory.selectors.replies import ReplyFilters, replies, reply, reply_counts, reply_memories
 from memory.selectors.servers import (
+    CHANNELS_SHOWN,
+    SERVERS_SHOWN,
     ChannelRow,
     ServerRow,
+    count_channels,
     private_conversations,
     server,
+    server_channel,
     server_channels,
     servers,
+    still_stored,
+    threads_of,
 )
 
 __all__ = [
-    "ChannelRow",
-    "ServerRow",
-    "private_conversations",
-    "server",
-    "server_channels",
-    "servers",
+    "CHANNELS_SHOWN",
+    "SERVERS_SHOWN",
+    "count_channels",
+    "FACT_TABS",
+    "AuditFilters",
     "BlockFilters",
     "BlockRow",
+    "ChannelRow",
     "DocumentFilters",
-    "FACT_TABS",
     "FactFilters",
     "FactTab",
     "Figures",
@@ -87,13 +109,21 @@ __all__ = [
     "MemoryFilters",
     "Page",
     "ReplyFilters",
+    "ServerRow",
     "activity",
+    "audit_actions",
+    "audit_count",
+    "audit_entries",
+    "audit_export",
     "block_rows",
+    "block_server",
+    "channel",
     "channels",
     "count_matching",
     "document",
     "documents",
     "documents_failed",
+    "ended_erasures",
     "erasure",
     "erasures",
     "evaluation_questions",
@@ -110,7 +140,9 @@ __all__ = [
     "find_member",
     "guild",
     "guilds",
+    "heartbeat_ages",
     "ingest_wait",
+    "is_overdue",
     "keys_matching",
     "member",
     "member_inventory",
@@ -123,10 +155,13 @@ __all__ = [
     "memory",
     "memory_block",
     "memory_blocks",
+    "open_erasures",
     "open_proposals",
+    "part_names",
     "passage",
     "passages",
     "pending_embeddings",
+    "private_conversations",
     "rail_counts",
     "replies",
     "reply",
@@ -135,6 +170,12 @@ __all__ = [
     "reply_memories",
     "reply_passages",
     "revisions",
+    "server",
+    "server_channel",
+    "server_channels",
+    "servers",
     "state",
+    "still_stored",
+    "threads_of",
     "uses",
 ]

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from memory.models import BlockRevision, Channel, Guild, Member, MemoryBlock, PersonaProposal, Scope
+from memory.models import (
+    BlockRevision,
+    Channel,
+    Guild,
+    GuildMember,
+    Member,
+    MemoryBlock,
+    PersonaProposal,
+    Scope,
+)
 from memory.selectors.members import MAX_ID
 from memory.selectors.paging import Page, keyset_page
 
@@ -18,6 +27,8 @@ class BlockFilters:
     """Part of a member's or channel's name, or an id."""
     guild_id: int | None = None
     """Sessions of one server; of members, those who are known there."""
+    only_here: bool = False
+    """With ``guild_id``: leaves out what is noted of members, which is of all servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +48,10 @@ def memory_blocks(filters: BlockFilters, *, limit: int = 50, cursor: str | None 
         rows = rows.filter(label=filters.label)
     if filters.guild_id is not None:
         here = Channel.objects.filter(guild__discord_id=filters.guild_id).values("discord_id")
-        rows = rows.filter(
-            Q(scope=Scope.SESSION, scope_key__in=here) | Q(member__guilds__guild__discord_id=filters.guild_id)
-        ).distinct()
+        of_sessions = Q(scope=Scope.SESSION, scope_key__in=here)
+        known = GuildMember.objects.filter(guild__discord_id=filters.guild_id).values("member")
+        of_members = Q(member__in=known)
+        rows = rows.filter(of_sessions if filters.only_here else of_sessions | of_members)
     if filters.text:
         rows = rows.filter(_named(filters.text))
     return keyset_page(
@@ -59,6 +71,16 @@ def _named(text: str) -> Q:
 
 def memory_block(block_id: int) -> MemoryBlock | None:
     return MemoryBlock.objects.select_related("member").filter(pk=block_id).first()
+
+
+def block_server(scope: str, key: int) -> int | None:
+    """Discord's id of the server that a block is of: its own or that of its channel. None for a member's and for everywhere."""
+    if scope == Scope.GUILD:
+        return key
+    if scope == Scope.SESSION:
+        rows = Channel.objects.filter(discord_id=key).exclude(guild__kind=Guild.Kind.DM)
+        return rows.values_list("guild__discord_id", flat=True).first()
+    return None
 
 
 def block_rows(blocks: tuple[MemoryBlock, ...] | list[MemoryBlock]) -> list[BlockRow]:

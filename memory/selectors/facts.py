@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -13,7 +13,7 @@ from memory.selectors.paging import Page, keyset_page
 
 FactTab = Literal["active", "contradictions", "quarantined", "superseded", "expired"]
 FACT_TABS: tuple[FactTab, ...] = ("active", "contradictions", "quarantined", "superseded", "expired")
-COUNT_LIMIT = 10_000
+COUNT_LIMIT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,15 @@ class FactFilters:
     guild_id: int | None = None
     """Discord's id: facts of members of this server that were learned there, or are not bound to a place."""
     source: str = ""
+    only_here: bool = False
+    """With ``guild_id``: leaves out what is not bound to a place, and what was learned in private."""
 
 
 def facts(filters: FactFilters, *, limit: int = 50, cursor: str | None = None) -> Page[Fact]:
     """Those that changed last come first."""
-    rows = _matching(filters).select_related("member", "guild", "evidence", "rival", "superseded_by")
+    rows = _matching(filters).select_related(
+        "member", "guild", "evidence", "rival__guild", "superseded_by__guild"
+    )
     return keyset_page(rows, moment="updated_at", key="id", limit=limit, cursor=cursor)
 
 
@@ -36,7 +40,7 @@ def fact_counts(filters: FactFilters) -> dict[str, int]:
     """How many there are on each tab with the other filters as they are; at most ``COUNT_LIMIT`` + 1."""
     found: dict[str, int] = {}
     for tab in FACT_TABS:
-        rows = _matching(FactFilters(tab, filters.text, filters.user_id, filters.guild_id, filters.source))
+        rows = _matching(replace(filters, tab=tab))
         found[tab] = rows.order_by()[: COUNT_LIMIT + 1].count()
     return found
 
@@ -47,7 +51,9 @@ def facts_waiting() -> int:
 
 
 def fact(fact_id: int) -> Fact | None:
-    rows = Fact.objects.select_related("member", "guild", "evidence__channel", "rival", "superseded_by")
+    rows = Fact.objects.select_related(
+        "member", "guild", "evidence__channel", "rival__guild", "superseded_by__guild"
+    )
     return rows.filter(id=fact_id).first()
 
 
@@ -87,7 +93,9 @@ def _matching(filters: FactFilters) -> QuerySet[Fact]:
         rows = rows.filter(source=filters.source)
     if filters.text:
         rows = rows.filter(text__icontains=filters.text)
-    if filters.guild_id is not None:
+    if filters.guild_id is not None and filters.only_here:
+        rows = rows.filter(guild__discord_id=filters.guild_id).exclude(audience=Fact.Audience.PRIVATE)
+    elif filters.guild_id is not None:
         here = GuildMember.objects.filter(member=OuterRef("member"), guild__discord_id=filters.guild_id)
         elsewhere = rows.model.objects.filter(guild__isnull=False).exclude(guild__discord_id=filters.guild_id)
         rows = rows.filter(Exists(here)).exclude(id__in=elsewhere.values("id"))

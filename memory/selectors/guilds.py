@@ -32,6 +32,11 @@ def _row(row: Guild) -> GuildRow:
     return GuildRow(row.discord_id, str(row), row.kind, row.is_sample, row.message_count)
 
 
+def channel(channel_id: int) -> Channel | None:
+    """A channel or thread with its server, by Discord's id."""
+    return Channel.objects.select_related("guild").filter(discord_id=channel_id).first()
+
+
 def channels(guild_id: int | None, *, limit: int = 300, include: int | None = None) -> list[Channel]:
     """Channels as choices, those with the most memories first; of all servers only those that hold any.
 

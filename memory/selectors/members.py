@@ -60,13 +60,15 @@ def member(user_id: int) -> Member | None:
     return Member.objects.filter(user_id=user_id).first()
 
 
-def find_member(text: str) -> Member | None:
-    """By id, user name, or display name in full."""
-    plain = text.strip().removeprefix("@")
+def find_member(text: str, *, guild_id: int | None = None) -> Member | None:
+    """By id, user name, or display name in full; with ``guild_id`` only somebody who was seen on that server."""
+    plain, rows = text.strip().removeprefix("@"), Member.objects.all()
+    if guild_id is not None:
+        rows = rows.filter(guilds__guild__discord_id=guild_id)
     if _is_id(plain):
-        return member(int(plain))
-    by_name = Member.objects.filter(username__iexact=plain).first()
-    return by_name or Member.objects.filter(display_name__iexact=plain).first()
+        return rows.filter(user_id=int(plain)).first()
+    by_name = rows.filter(username__iexact=plain).first()
+    return by_name or rows.filter(display_name__iexact=plain).first()
 
 
 def member_suggestions(guild_id: int | None, *, limit: int = 100) -> list[Member]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from django.db.models import Model, QuerySet, Sum
+from django.db.models import Model, Q, QuerySet, Sum
 from django.utils import timezone
 
 from memory.models import (
@@ -33,6 +33,9 @@ class Figures:
     replies_today: int
     erasures_running: int
     erasures_failed: int
+    erasures_waiting: int = 0
+    """Requests that somebody still has to begin."""
+    erasures_overdue: int = 0
 
 
 def figures(guild_id: int | None = None) -> Figures:
@@ -52,6 +55,8 @@ def figures(guild_id: int | None = None) -> Figures:
         replies_today=_bounded(replies),
         erasures_running=_running().count(),
         erasures_failed=ErasureRequest.objects.filter(state=ErasureRequest.State.FAILED).count(),
+        erasures_waiting=ErasureRequest.objects.to_do().count(),
+        erasures_overdue=ErasureRequest.objects.overdue(timezone.now()).count(),
     )
 
 
@@ -60,8 +65,16 @@ def pending_embeddings() -> int:
     return Message.objects.filter(embedding=Message.Embedding.PENDING).order_by().count()
 
 
-def rail_counts() -> dict[str, int]:
-    """What the navigation shows beside its pages."""
+def rail_counts(guild_id: int | None = None) -> dict[str, int]:
+    """What the navigation shows beside its pages: of everything, or what somebody who may see one server is told."""
+    if guild_id is not None:
+        here = Guild.objects.filter(discord_id=guild_id)
+        documents = Document.objects.filter(Q(everywhere=True) | Q(guilds__discord_id=guild_id))
+        return {
+            "memories": here.aggregate(total=Sum("message_count"))["total"] or 0,
+            "facts": _bounded(Fact.objects.filter(state=Fact.State.ACTIVE, guild__discord_id=guild_id)),
+            "documents": documents.distinct().count(),
+        }
     return {
         "members": Member.objects.filter(withdrawn_at=None).count(),
         "memories": Guild.objects.aggregate(total=Sum("message_count"))["total"] or 0,
@@ -80,6 +93,14 @@ def activity(guild_id: int | None = None, *, days: int = 30) -> list[tuple[date,
         rows = rows.filter(guild__discord_id=guild_id)
     found = dict(rows.values_list("day").annotate(total=Sum("count")).order_by())
     return [(day, found.get(day) or 0) for day in (first + timedelta(days=n) for n in range(days))]
+
+
+def heartbeat_ages() -> dict[str, float]:
+    """Seconds since the bot and the worker last showed that they live; without those that never did."""
+    now = timezone.now()
+    alive = Q(name__in=["bot", "worker"]) | Q(name__startswith="bot:")
+    rows = InstallationState.objects.filter(alive).values_list("name", "at")
+    return {name: (now - at).total_seconds() for name, at in rows}
 
 
 def state(name: str) -> InstallationState | None:

@@ -65,6 +65,11 @@ def keyset_page(
     )
 
 
+def cursor_at(at: datetime, value: int | uuid.UUID) -> str:
+    """The cursor of the page behind a row."""
+    return _encode("n", at, value)
+
+
 def _encode(direction: str, at: datetime, value: int | uuid.UUID) -> str:
     return base64.urlsafe_b64encode(f"{direction}{at.isoformat()}|{value}".encode()).decode().rstrip("=")
 

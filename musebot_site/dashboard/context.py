@@ -11,7 +11,8 @@ from django.urls import reverse
 
 from memory import selectors
 from memory.selectors import GuildRow
-from musebot_site.dashboard.http import may_enter, scope
+from musebot_site.dashboard.http import allowed_servers, own_servers, scope
+from musebot_site.dashboard.permissions import Permission, rights
 
 THEMES = ("system", "light", "dark")
 
@@ -26,18 +27,21 @@ class NavigationItem:
 
 
 PAGES = (
-    ("Overview", "dashboard:overview", "home", ""),
-    ("Memories", "dashboard:memories", "memories", "memories"),
-    ("Members", "dashboard:members", "members", "members"),
-    ("Facts", "dashboard:facts", "facts", "facts"),
-    ("Core memory", "dashboard:core-memory", "core", ""),
-    ("Documents", "dashboard:documents", "documents", "documents"),
-    ("Playground", "dashboard:playground", "playground", ""),
-    ("Replies", "dashboard:replies", "replies", ""),
-    ("Evaluation", "dashboard:evaluation", "evaluation", ""),
-    ("Servers", "dashboard:servers", "server", ""),
-    ("Jobs", "dashboard:jobs", "jobs", ""),
-    ("Erasures", "dashboard:erasures", "erase", "erasures"),
+    ("Overview", "dashboard:overview", "home", "", Permission.FIGURES),
+    ("Memories", "dashboard:memories", "memories", "memories", Permission.MEMORIES),
+    ("Members", "dashboard:members", "members", "members", Permission.MEMBERS),
+    ("Facts", "dashboard:facts", "facts", "facts", Permission.FACTS),
+    ("Core memory", "dashboard:core-memory", "core", "", Permission.CORE_MEMORY),
+    ("Documents", "dashboard:documents", "documents", "documents", Permission.DOCUMENTS),
+    ("Playground", "dashboard:playground", "playground", "", Permission.PLAYGROUND),
+    ("Replies", "dashboard:replies", "replies", "", Permission.REPLIES),
+    ("Evaluation", "dashboard:evaluation", "evaluation", "", Permission.EVALUATION),
+    ("Servers", "dashboard:servers", "server", "", Permission.SERVERS),
+    ("Settings", "dashboard:settings", "settings", "", Permission.SETTINGS),
+    ("Jobs", "dashboard:jobs", "jobs", "", Permission.JOBS),
+    ("Erasures", "dashboard:erasures", "erase", "erasures", Permission.ERASURES),
+    ("Audit", "dashboard:audit", "audit", "", Permission.AUDIT),
+    ("Accounts", "dashboard:accounts", "user", "", Permission.ACCOUNTS),
 )
 
 
@@ -49,8 +53,18 @@ class Frame:
 
     @cached_property
     def entered(self) -> bool:
-        user = getattr(self.request, "user", None)
-        return user is not None and user.is_authenticated and may_enter(user)
+        return rights(self.request).may(Permission.ENTER)
+
+    @cached_property
+    def may(self) -> dict[str, bool]:
+        """Permissions by name, for links to pages that not everybody may open."""
+        held = rights(self.request)
+        return {permission.value: held.may(permission) for permission in Permission}
+
+    @cached_property
+    def limited(self) -> bool:
+        """Whether the page shows some servers only, so that "all servers" is no choice."""
+        return allowed_servers(self.request) is not None
 
     @cached_property
     def theme(self) -> str:
@@ -59,19 +73,23 @@ class Frame:
 
     @cached_property
     def guilds(self) -> list[GuildRow]:
-        return selectors.guilds()
+        return own_servers(self.request)
 
     @cached_property
     def guild(self) -> GuildRow | None:
+        if not self.guilds:
+            return None
         chosen = scope(self.request)  # type: ignore[arg-type]
         return selectors.guild(chosen) if chosen is not None else None
 
     @cached_property
     def navigation(self) -> list[NavigationItem]:
-        counts = selectors.rail_counts()
+        counts = self._counts()
         path = self.request.path
         items = []
-        for label, name, icon, count in PAGES:
+        for label, name, icon, count, permission in PAGES:
+            if not self.may[permission.value]:
+                continue
             href = reverse(name)
             active = path == href if href == "/" else path.startswith(href)
             number = counts.get(count) if count else None
@@ -79,6 +97,12 @@ class Frame:
                 NavigationItem(label, href, icon, active, None if icon == "erase" and not number else number)
             )
         return items
+
+    def _counts(self) -> dict[str, int]:
+        """Somebody who may see some servers only is told the counts of the one that the page is about."""
+        if not self.limited:
+            return selectors.rail_counts()
+        return selectors.rail_counts(self.guild.id) if self.guild is not None else {}
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:

@@ -74,13 +74,17 @@ class PreviewForm(forms.Form):
     channel = forms.ChoiceField(label="Where", required=False)
     question = forms.CharField(label="Question", required=False, max_length=2000)
 
-    def __init__(self, *args: Any, guild_id: int | None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, guild_id: int | None, only: int | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.only = only
         self.channels = selectors.channels(guild_id) if guild_id is not None else []
         field = self.fields["channel"]
         assert isinstance(field, forms.ChoiceField)
+        # What is known of a member in private is for nobody who may see some servers only.
+        private = [("", "In private")] if only is None else []
+        field.required = only is not None
         field.choices = [
-            ("", "In private"),
+            *private,
             *((str(row.discord_id), f"#{row.name or row.discord_id}") for row in self.channels),
         ]
 
@@ -88,7 +92,7 @@ class PreviewForm(forms.Form):
         text: str = self.cleaned_data["member"].strip()
         if not text:
             return None
-        found = selectors.find_member(text)
+        found = selectors.find_member(text, guild_id=self.only)
         if found is None:
             raise forms.ValidationError("Nobody of that name or id has opted in.")
         return found

@@ -42,8 +42,12 @@ class ScopeForm(forms.Form):
     )
     guild = forms.MultipleChoiceField(required=False)
 
-    def __init__(self, *args: Any, guilds: list[GuildRow], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, guilds: list[GuildRow], everywhere: bool = True, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if not everywhere:
+            where = self.fields["where"]
+            assert isinstance(where, forms.ChoiceField)
+            where.choices, where.initial = [("guilds", "Only on")], "guilds"
         field = self.fields["guild"]
         assert isinstance(field, forms.MultipleChoiceField)
         field.choices = [(str(row.id), row.name) for row in guilds]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 
 from memory import selectors
@@ -22,11 +24,15 @@ class FactFilterForm(forms.Form):
         required=False, choices=[("", "Any"), (Fact.Source.AUTO, "found"), (Fact.Source.MANUAL, "by hand")]
     )
 
+    def __init__(self, *args: Any, only: int | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.only = only
+
     def clean_member(self) -> Member | None:
         text: str = self.cleaned_data["member"].strip()
         if not text:
             return None
-        found = selectors.find_member(text)
+        found = selectors.find_member(text, guild_id=self.only)
         if found is None:
             raise forms.ValidationError("Nobody of that name or id has opted in.")
         return found

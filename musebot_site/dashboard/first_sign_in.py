@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from memory.errors import NotFound
 from memory.models import InstallationState
+from memory.models.locks import hold
 
 STATE = "first_sign_in"
 SALT = "musebot.first_sign_in"
@@ -44,6 +45,7 @@ def is_valid(token: str) -> bool:
 def create_owner(*, token: str, username: str, password: str) -> User:
     """Makes the first account and uses the link up. Raises ``NotFound`` if somebody was faster."""
     with transaction.atomic():
+        hold("first account")
         if not is_valid(token):
             raise NotFound("This link was used already. Sign in with the account that was made with it.")
         owner = User.objects.create_superuser(username=username, password=password)

@@ -9,7 +9,10 @@ from typing import Any, get_args
 from django import forms
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
+from django.forms.utils import flatatt
 from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 
 from memory import selectors
 from memory.models import Channel, Member, Message
@@ -98,6 +101,25 @@ def _choice(label: str, choices: Sequence[tuple[str, str]]) -> forms.ChoiceField
     return forms.ChoiceField(label=label, required=False, choices=[("", "Any"), *choices])
 
 
+class LongSelect(forms.Select):
+    """Hundreds of choices, written out in one go: a template for each takes longer than all the rest of a page."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        chosen = {str(one) for one in self.format_value(value)}
+
+        def written(choices: Any) -> SafeString:
+            return format_html_join("", "{}", ((one(*choice),) for choice in choices))
+
+        def one(key: Any, label: Any) -> SafeString:
+            if isinstance(label, list | tuple):
+                return format_html('<optgroup label="{}">{}</optgroup>', key, written(label))
+            mark = mark_safe(" selected") if str(key) in chosen else ""
+            return format_html('<option value="{}"{}>{}</option>', key, mark, label)
+
+        attributes = flatatt(self.build_attrs(self.attrs, attrs))
+        return format_html('<select name="{}"{}>{}</select>', name, attributes, written(self.choices))
+
+
 class MemoryFilterForm(forms.Form):
     """The filters of the memories, as they stand in the address."""
 
@@ -105,7 +127,7 @@ class MemoryFilterForm(forms.Form):
     mode = forms.ChoiceField(
         label="Search by", required=False, choices=[("keyword", "Words"), ("semantic", "Meaning")]
     )
-    channel = forms.ChoiceField(required=False)
+    channel = forms.ChoiceField(required=False, widget=LongSelect)
     member = forms.CharField(
         required=False, max_length=200, widget=forms.TextInput(attrs={"list": "member-names"})
     )
@@ -114,9 +136,9 @@ class MemoryFilterForm(forms.Form):
     since = _day(label="From")
     until = _day(label="To")
 
-    def __init__(self, *args: Any, guild_id: int | None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, guild_id: int | None, only: int | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.guild_id = guild_id
+        self.guild_id, self.only = guild_id, only
         chosen = number(str(self.data.get("channel", "")))
         self.channels: list[Channel] = selectors.channels(guild_id, include=chosen)
         field = self.fields["channel"]
@@ -127,7 +149,7 @@ class MemoryFilterForm(forms.Form):
         text: str = self.cleaned_data["member"].strip()
         if not text:
             return None
-        found = selectors.find_member(text)
+        found = selectors.find_member(text, guild_id=self.only)
         if found is None:
             raise forms.ValidationError("Nobody of that name or id has opted in.")
         return found
@@ -200,11 +222,15 @@ class ReplyFilterForm(forms.Form):
     )
     member = forms.CharField(label="Asked by", required=False, max_length=200)
 
+    def __init__(self, *args: Any, only: int | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.only = only
+
     def clean_member(self) -> int | None:
         text: str = self.cleaned_data["member"].strip()
         if not text:
             return None
-        found = selectors.find_member(text)
+        found = selectors.find_member(text, guild_id=self.only)
         if found is None:
             raise forms.ValidationError("Nobody of that name or id has opted in.")
         return found.user_id

@@ -14,10 +14,8 @@ from memory import backends, outbox, selectors
 from memory.capture.importing import imported_files
 from memory.conf import get_config
 from memory.errors import MusebotError
-from memory.models import Message
 from memory.selectors import Figures
 from musebot_site import earlier_memory
-from musebot_site.dashboard import notices
 
 State = Literal["ok", "busy", "attention", "failed", "off"]
 ALIVE = timedelta(seconds=90)
@@ -230,27 +228,3 @@ def _earlier_memories() -> list[Step]:
         )
         for path in earlier_memory.found(get_config().database_path)
     ]
-
-
-def attention(figures: Figures, parts: list[Part]) -> list[tuple[State, str, str, str]]:
-    """What somebody has to look at: (state, what, why, where), the worst first."""
-    found: list[tuple[State, str, str, str]] = []
-    if figures.erasures_failed:
-        found.append(
-            ("failed", f"{figures.erasures_failed} erasures failed", "Open each to see why.", "/erasures/")
-        )
-    for part in parts:
-        if part.state == "failed":
-            where = "/jobs/" if part.name == "Queue" else ""
-            found.append(("failed", f"{part.name}: {part.word.lower()}", part.detail, where))
-    if figures.failed:
-        href = f"/memories/?embedding={Message.Embedding.FAILED}"
-        found.append(
-            (
-                "failed",
-                f"{figures.failed:,} memories could not be embedded",
-                "They are found by their words only.",
-                href,
-            )
-        )
-    return found + notices.embedding_change() + notices.earlier_memories()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.contrib.auth.views import redirect_to_login
 from django.contrib.sessions.backends.base import SessionBase
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
@@ -21,7 +22,10 @@ from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from memory import selectors
-from memory.errors import MusebotError
+from memory.errors import MusebotError, NotFound
+from memory.selectors import GuildRow
+from musebot_site.dashboard import records
+from musebot_site.dashboard.permissions import NOWHERE, Permission, Reach, Rights, rights
 
 logger = logging.getLogger(__name__)
 
@@ -34,35 +38,68 @@ class Request(HttpRequest):
     htmx: HtmxDetails
     session: SessionBase
     user: User | AnonymousUser
+    reach: Reach
 
 
 def may_enter(user: AbstractBaseUser | AnonymousUser) -> bool:
-    """The one rule of the dashboard: active accounts of staff."""
-    return bool(user.is_active and (getattr(user, "is_staff", False) or getattr(user, "is_superuser", False)))
+    """Whether somebody has any business here: an active account with a role."""
+    return Rights(user).may(Permission.ENTER)
 
 
-def staff_only(view: View) -> View:
-    """Lets only those in who may enter, keeps what they see out of caches, and turns our errors into pages."""
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What stands before one route: the permission that it needs, and what the audit says when it is used."""
+
+    needs: Permission
+    views: str = ""
+    """Code of the audit's entry when the page is read; empty where it shows nothing of a person."""
+    changes: str = ""
+    """Code of the entry when something is sent to it."""
+
+    def action(self, request: HttpRequest) -> str:
+        return self.views if request.method in {"GET", "HEAD"} else self.changes
+
+
+def guarded(view: View, gate: Gate) -> View:
+    """Lets only those in who hold the permission, keeps what they see out of caches, and writes the audit."""
 
     @functools.wraps(view)
-    def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def gated(request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return _to_sign_in(request)
-        if not may_enter(request.user):
-            raise PermissionDenied("This account may not see the dashboard.")
+        if not rights(request).may(gate.needs):
+            records.write(request, gate.action(request), kwargs, result="denied")
+            raise PermissionDenied("This account may not open this page.")
+        request.reach = rights(request).reach(gate.needs)
+        records.actor(request)
+        result = "ok"
         try:
             response = view(request, *args, **kwargs)
         except MusebotError as error:
-            response = problem(request, error)
+            response, result = problem(request, error), error.code
+        except Http404:
+            records.write(request, gate.action(request), kwargs, result="not_found")
+            raise
+        # Before the first byte is sent: what cannot be recorded is not shown.
+        records.write(request, gate.action(request), kwargs, result=result)
         response.headers["Cache-Control"] = "private, no-store"
         return response
 
-    return guarded
+    gated.gate = gate  # type: ignore[attr-defined]
+    return gated
 
 
-def guarded_path(route: str, view: View, name: str) -> URLPattern:
-    """A route that only staff reach."""
-    return path(route, staff_only(view), name=name)
+def guarded_path(
+    route: str,
+    view: View,
+    name: str,
+    *,
+    needs: Permission = Permission.SETTINGS,
+    views: str = "",
+    changes: str = "",
+) -> URLPattern:
+    """A route for those who hold ``needs``; one that names nothing is the owner's alone."""
+    return path(route, guarded(view, Gate(needs, views, changes)), name=name)
 
 
 def _to_sign_in(request: Request) -> HttpResponseBase:
@@ -95,20 +132,61 @@ def problem(request: HttpRequest, error: MusebotError) -> HttpResponse:
     return render(request, "problem.html", {"error": error}, status=error.status)
 
 
+def allowed_servers(request: HttpRequest) -> frozenset[int] | None:
+    """Discord's ids of the servers that the page may show; None for everything. Nothing outside of a guarded route."""
+    reach: Reach = getattr(request, "reach", NOWHERE)
+    return reach.servers
+
+
+def require_server(request: HttpRequest, guild_id: int | None) -> None:
+    """Call it with the server of an object before it is shown or changed; None for what has no server, or is private.
+
+    Raises ``NotFound`` for another server's: that there is such an object is not said either.
+    """
+    servers = allowed_servers(request)
+    records.note(request, guild=guild_id or 0)
+    if servers is not None and guild_id not in servers:
+        raise NotFound("There is no such thing here, or you may not see it.")
+
+
 def scope(request: Request) -> int | None:
-    """Discord's id of the server that the page is about, None for all: ``?guild=`` or what was chosen last."""
+    """Discord's id of the server that the page is about, None for all: ``?guild=`` or what was chosen last.
+
+    Somebody who may see some servers only is always in one of them, so that None means everything wherever it is passed on.
+    """
+    servers = allowed_servers(request)
     if "guild" in request.GET:
-        chosen = number(request.GET["guild"])
-        if chosen is not None and selectors.guild(chosen) is None:
-            chosen = None
+        chosen = _real(number(request.GET["guild"]), servers)
         if request.session.get("guild") != chosen:
             request.session["guild"] = chosen
-        return chosen
-    kept: int | None = request.session.get("guild")
-    if kept is not None and selectors.guild(kept) is None:
-        request.session["guild"] = None
+    else:
+        kept: int | None = request.session.get("guild")
+        chosen = _real(kept, servers)
+        if kept is not None and chosen is None:
+            request.session["guild"] = None
+    if chosen is None and servers is not None:
+        chosen = next((row.id for row in selectors.guilds() if row.id in servers), None)
+        if chosen is None:
+            raise PermissionDenied("There is no server that this account may see.")
+    records.about(request, chosen)
+    return chosen
+
+
+def own_servers(request: HttpRequest) -> list[GuildRow]:
+    """The servers that somebody may choose from, by name."""
+    servers = allowed_servers(request)
+    return [row for row in selectors.guilds() if servers is None or row.id in servers]
+
+
+def only_server(request: Request) -> int | None:
+    """The server that somebody who may see some servers only is looking at; None for everybody else."""
+    return None if allowed_servers(request) is None else scope(request)
+
+
+def _real(guild_id: int | None, servers: frozenset[int] | None) -> int | None:
+    if guild_id is None or (servers is not None and guild_id not in servers):
         return None
-    return kept
+    return guild_id if selectors.guild(guild_id) is not None else None
 
 
 def number(text: str) -> int | None:

@@ -12,6 +12,7 @@ KINDS = {
     "reindex": ("Vectors of documents", "another embedding model"),
     "evaluate": ("Evaluation", "runs"),
     "scan_documents": ("Looking for orphans", "documents"),
+    "scan_indexes": ("Looking for orphans", "all stores"),
     "erase": ("Erasing", "members"),
     "clean_files": ("Emptying the database's log", "after erasures"),
     "forget_channel": ("Forgetting", "deleted channels"),
@@ -19,6 +20,7 @@ KINDS = {
     "retention": ("Retention", "what is over its time"),
     "history": ("Reading histories", "all scans"),
     "respace": ("Building vectors", "another embedding model"),
+    "prepare": ("Making recall faster", "vectors of before"),
 }
 ELSEWHERE = frozenset({"history", "respace"})
 """Shown by what they are about, not as work in the queue, unless they failed."""

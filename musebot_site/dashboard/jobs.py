@@ -51,6 +51,11 @@ class Job:
         return self.state == "busy"
 
 
+def of_vectors() -> Job | None:
+    """The change of the embedding model, where there is one."""
+    return next(_change(), None)
+
+
 def under_way() -> list[Job]:
     """What is not finished, the large things first."""
     return [*_change(), *_scans(), *_erasures(), *_queue()]
@@ -75,7 +80,7 @@ def _change() -> Iterator[Job]:
         "building": ("busy", "building", ("pause", "cancel")),
         "waiting": ("attention", "waits for the model", ("retry", "pause", "cancel")),
         "paused": ("off", "paused", ("resume", "cancel")),
-        "finishing": ("busy", "dropping the older vectors", ()),
+        "finishing": ("busy", "noting which vectors serve", ()),
         "declined": ("off", "cancelled", ("retry",)),
     }
     state, word, actions = states[change.state]
@@ -112,7 +117,7 @@ def _change() -> Iterator[Job]:
 def _scans() -> Iterator[Job]:
     reading = OutboxEntry.objects.filter(kind=backfill.HISTORY).first()
     held = reading.lease_until - READING_LEASE if reading and reading.lease_until else None
-    for scan in backfill.progress(limit=50):
+    for scan in backfill.progress(limit=50, ended=False):
         if scan.finished_at is None:
             yield of_scan(scan, held)
 
@@ -158,7 +163,8 @@ def of_scan(scan: ScanProgress, heartbeat: datetime | None = None) -> Job:
 
 
 def _erasures() -> Iterator[Job]:
-    for row in ErasureRequest.objects.exclude(state=ErasureRequest.State.DONE).order_by("received_at")[:50]:
+    waiting = [ErasureRequest.State.RECEIVED, ErasureRequest.State.PREVIEWED]  # nobody has begun them
+    for row in ErasureRequest.objects.not_over().exclude(state__in=waiting).order_by("received_at")[:50]:
         has_failed = row.state == ErasureRequest.State.FAILED
         yield Job(
             f"erasure-{row.id}",

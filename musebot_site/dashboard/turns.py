@@ -9,6 +9,7 @@ from django.http import QueryDict
 
 from memory import chat, selectors
 from memory.conf import get_config
+from memory.errors import NotFound
 from memory.models import Channel, Member
 from memory.selectors import GuildRow
 from memory.types import (
@@ -50,13 +51,21 @@ class Setup:
         return self.guild.kind == "sandbox"
 
 
-def setup(values: QueryDict, *, chosen: int | None) -> Setup:
-    """Out of an address or a form; what is not known falls back to the whole server and the operator."""
+def setup(values: QueryDict, *, chosen: int | None, servers: frozenset[int] | None = None) -> Setup:
+    """Out of an address or a form; what is not known falls back to the whole server and the operator.
+
+    ``servers`` are Discord's ids of those that may be asked about, None for all of them and the sandbox. Raises ``NotFound`` if
+    there is none of them.
+    """
     rows = [row for row in selectors.guilds() if row.kind != "sandbox"]
-    choices = (SANDBOX_ROW, *rows)
+    if servers is not None:
+        rows = [row for row in rows if row.id in servers]
+        if not rows:
+            raise NotFound("There is no server that this account may ask about.")
+    choices = (SANDBOX_ROW, *rows) if servers is None else tuple(rows)
     wanted = number(values.get("guild", "")) or chosen
     fallback = next(
-        (row for row in rows if row.is_sample), next((row for row in rows if row.message_count), SANDBOX_ROW)
+        (row for row in rows if row.is_sample), next((row for row in rows if row.message_count), choices[0])
     )
     guild = next((row for row in choices if row.id == wanted), fallback)
     if guild.kind == "sandbox":

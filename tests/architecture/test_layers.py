@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PROJECT = Path(__file__).resolve().parents[2]
 
 
@@ -41,6 +43,7 @@ def test_the_embedder_and_its_weights_wait_until_they_are_used():
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.sqlite_only("it asks a connection to it")
 def test_every_connection_has_a_capable_sqlite():
     result = run(
         "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'tests.settings'\n"

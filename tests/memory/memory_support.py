@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from memory import capture, consent, embedding, erasure, outbox, tasks
@@ -16,6 +16,21 @@ from memory.index.pages import files_that_hold
 from memory.models import ErasureRequest, Message, OutboxEntry
 from memory.types import Person
 from tests.factories import incoming, person
+from tests.storage import database, stored_bytes
+
+__all__ = [
+    "database",
+    "erase",
+    "expire_leases",
+    "files_with",
+    "found_by_words",
+    "message",
+    "old_snapshot",
+    "opted_in",
+    "say",
+    "vector",
+    "work",
+]
 
 
 def opted_in(name: str = "ada", **values: object) -> Person:
@@ -57,13 +72,23 @@ def erase(someone: Person | int) -> ErasureRequest:
 
 
 def files_with(*needles: bytes) -> list[str]:
-    """Names of the files of the installation that hold any of these bytes."""
+    """Names of the files of the installation that hold any of these bytes; a server's rows count as one."""
     paths = [path for _, path in written_files() if path.is_file()]
-    return [path.name for path in files_that_hold(paths, needles)]
+    rows = stored_bytes()
+    found = ["rows"] if any(needle in rows for needle in needles) else []
+    return found + [path.name for path in files_that_hold(paths, needles)]
 
 
-def database() -> Path:
-    return Path(connection.settings_dict["NAME"])
+def old_snapshot() -> BaseDatabaseWrapper:
+    """Another connection that reads, and goes on seeing what it saw until it is closed."""
+    reader = connection.copy()
+    reader.settings_dict = {**reader.settings_dict, "OPTIONS": {**reader.settings_dict["OPTIONS"]}}
+    reader.settings_dict["OPTIONS"].pop("transaction_mode", None)
+    with reader.cursor() as cursor:
+        cursor.execute("BEGIN" if reader.vendor == "sqlite" else "BEGIN ISOLATION LEVEL REPEATABLE READ")
+        cursor.execute("SELECT count(*) FROM memory_message")
+        cursor.fetchone()
+    return reader
 
 
 def message(key: int) -> Message:

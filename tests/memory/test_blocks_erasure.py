@@ -124,13 +124,14 @@ def test_what_was_noted_in_a_turn_that_leaned_on_their_words_goes_from_the_archi
     assert archival.strays() == (0, 0) and not files_with(b"doormatzebra")
 
 
-def test_one_memory_of_ones_own_takes_no_notes_along():
+def test_one_memory_of_ones_own_takes_the_notes_of_its_turn_along_and_no_others():
     ben = opted_in("ben")
     question = say(ben, "remember that I like bees")
     trace = Reply.objects.create(asker_id=ben.id, question_id=question, state="done")
     archive.insert(here(ben), "Likes bees", call_id=f"{trace.id}:1")
+    kept = archive.insert(here(ben), "Sails a dinghy")
     erasure.erase_messages([question])
-    assert ArchivalEntry.objects.exists()
+    assert list(ArchivalEntry.objects.values_list("pk", flat=True)) == [kept.id]
 
 
 def test_their_id_leaves_what_was_noted_of_others():

@@ -63,7 +63,7 @@ def test_where_the_dashboard_is_public_sources_are_links(monkeypatch, settings):
     settings.MUSEBOT = settings.MUSEBOT.model_copy(update={"public_url": "https://bot.example"})
     version = upload()
     result, _, _ = turn(monkeypatch, "Three days [1].")
-    assert f"](<https://bot.example/documents/{version.document_id}/?chunk=" in result.text
+    assert f"](<https://bot.example/sources/{version.document_id}/?chunk=" in result.text
 
 
 def test_without_documents_an_answer_is_left_alone(monkeypatch):

@@ -45,8 +45,9 @@ def test_what_is_odd_about_a_file_stands_in_its_line(tmp_path):
 
 def test_a_folder_is_taken_in_with_a_line_a_file(folder):
     code, out = run(folder)
-    assert code == 0 and len(out.splitlines()) == 2
+    assert code == 0 and len(out.splitlines()) == 3
     assert "faq.md: ready" in out and "prices.csv: ready" in out
+    assert "picture.png: skipped" in out and ".hidden.md" not in out
     assert find("price of the anchor")[0].citation.startswith("prices.csv")
 
 
@@ -57,6 +58,14 @@ def test_what_is_refused_says_why_and_ends_with_one(folder):
     line = next(line for line in out.splitlines() if line.startswith("broken.json"))
     assert "refused, LOAD_FAILED" in line
     assert "faq.md: ready" in out and "nowhere.md: refused, LOAD_FAILED (missing)" in out
+
+
+def test_what_is_named_itself_and_not_read_is_refused(folder):
+    code, out = run(folder / "picture.png")
+    assert code == 1 and "picture.png: refused, UNSUPPORTED_FORMAT" in out
+    (folder / "notes.exe").write_text("words")
+    code, out = run(folder / "notes.exe", folder / "faq.md")
+    assert code == 1 and "notes.exe: refused, UNSUPPORTED_FORMAT" in out and "faq.md: ready" in out
 
 
 def test_again_nothing_changes_and_what_changed_needs_replace(folder):

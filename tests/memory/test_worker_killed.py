@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
 from memory import embedding, erasure
 from memory.backends import vector_index
 from memory.models import Message, OutboxEntry
-from tests.memory.memory_support import database, expire_leases, files_with, opted_in, say, work
+from tests.memory.memory_support import expire_leases, files_with, opted_in, say, work
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,7 +68,7 @@ tasks.work_through("erase")
 
 def kill_in_the_middle_of(script: str) -> None:
     worker = subprocess.Popen(
-        [sys.executable, "-c", PREPARE + script, str(database())],
+        [sys.executable, "-c", PREPARE + script, str(connection.settings_dict["NAME"])],
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],

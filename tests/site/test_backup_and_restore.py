@@ -82,7 +82,7 @@ def test_what_was_erased_since_does_not_come_back(installation: Installation, tm
 
     assert "--replace" in installation.run("restore", str(backup), status=1)
     printed = installation.run("restore", str(backup), "--replace")
-    assert "1 erasures were made again" in printed
+    assert "1" in printed.splitlines()[-2] and "Restored" in printed.splitlines()[-1]
     assert installation.texts() == {"My brother plays the accordion"}
     installation.run("verify_erasure", "11")
     assert b"cello" not in b"".join(path.read_bytes() for path in installation.folder.glob("memory.db*"))

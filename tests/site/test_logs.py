@@ -23,7 +23,7 @@ def test_a_page_that_fails_leaves_type_and_place_in_the_log_and_not_what_the_err
     def fails(*_: object) -> None:
         raise ValueError(SAID)
 
-    monkeypatch.setattr("memory.selectors.reply", fails)
+    monkeypatch.setattr("memory.chat.why.explain", fails)
     client = Client(raise_request_exception=False)
     client.force_login(User.objects.create_superuser("root", password="x"))
     assert client.get("/replies/00000000-0000-0000-0000-000000000001/").status_code == 500

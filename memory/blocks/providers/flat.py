@@ -17,8 +17,9 @@ from memory.blocks.providers.base import ARCHIVE, CORE, RECALL, Said, Shared, Ta
 from memory.blocks.providers.registry import register
 from memory.blocks.text import normal
 from memory.blocks.transcript import rendered
-from memory.blocks.types import Place, Results
+from memory.blocks.types import Place, Results, Session
 from memory.conf import get_config
+from memory.models import ArchivalEntry
 
 MOST_LINES = 300
 _DATED = re.compile(r"\[?(\d{4}-\d{2}-\d{2})\]?\s*[:\-–]\s*(.+)", re.DOTALL)
@@ -80,6 +81,7 @@ class FlatProvider(Shared):
             return None
         before = {row.pk: line_of(row, place) for row in rows}
         dates = {" ".join(row.text.split()): row.event_time for row in rows}
+        session = _session(place, rows, said)
 
         def apply(answer: dict[str, Any]) -> None:
             lines = _lines(answer, had=bool(before))
@@ -97,12 +99,20 @@ class FlatProvider(Shared):
             for line in lines:
                 if line not in before.values():
                     text, at = _parsed(line, place)
-                    archive.insert(place, text, event_time=dates.get(text) or at)
+                    archive.insert(place, text, event_time=dates.get(text) or at, session=session)
 
         notes = "\n".join(before.values()) or "(none yet)"
         return Task(
             INSTRUCTIONS, f"Notes:\n{notes}\n\nSaid since:\n{rendered(said) or '(nothing)'}", SCHEMA, apply
         )
+
+
+def _session(place: Place, rows: Sequence[ArchivalEntry], said: Sequence[Said]) -> Session | None:
+    """From which messages the new lines come: those of this session, and those that the notes came from, as far as that is known."""
+    keys = [one.key for one in said]
+    for row in rows:
+        keys += [key for key in (row.source_first, row.source_last, row.source_message_id) if key]
+    return Session(place.channel_id, min(keys), max(keys)) if keys else None
 
 
 def _lines(answer: dict[str, Any], *, had: bool) -> list[str]:

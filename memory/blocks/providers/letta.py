@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from memory.blocks import reading, writing
@@ -13,7 +14,7 @@ from memory.blocks.providers.base import ARCHIVE, CORE, RECALL, Said, Shared, Ta
 from memory.blocks.providers.registry import register
 from memory.blocks.text import normal
 from memory.blocks.transcript import rendered
-from memory.blocks.types import Place, Results
+from memory.blocks.types import Place, Results, Session
 
 INSTRUCTIONS = (
     "You keep one block of notes on a person. Write it anew with what the conversation tells that will matter later: facts, "
@@ -55,12 +56,13 @@ class LettaProvider(Shared):
         if not said:
             return None
         block = reading.get(place.human())
+        session = Session(place.channel_id, said[0].key, said[-1].key)
 
         def apply(answer: dict[str, Any]) -> None:
             human = answer.get("human")
             if not isinstance(human, str) or (block.value and not human.strip()):
                 raise Empty("The answer would leave nothing of the block.")
-            actor = place.actor("consolidation")
+            actor = replace(place.actor("consolidation"), session=session)
             # A change since the block was read is a conflict: the model is asked again with what it holds now.
             writing.edit(block.ref, normal(human).strip(), version=block.version, actor=actor, action="merge")
             persona = answer.get("persona")

@@ -13,6 +13,7 @@ from memory.capture.backfill.types import ChannelWork, Page, time_of
 from memory.capture.edits import apply_edit
 from memory.capture.forgetting import forget_messages
 from memory.models import ChannelMark, Guild, Message, Scan, ScanChannel
+from memory.models.locks import SCANS, hold
 
 State = ScanChannel.State
 UNFINISHED = (Scan.State.LISTING, Scan.State.RUNNING, Scan.State.PAUSED)
@@ -35,7 +36,7 @@ def raise_marks(guild: Guild | int, marks: Mapping[int, int]) -> None:
         cursor.executemany(
             f"INSERT INTO {table} (channel_id, guild_id, seen_id) VALUES (%s, %s, %s) "
             f"ON CONFLICT (channel_id) DO UPDATE SET seen_id = excluded.seen_id WHERE excluded.seen_id > {table}.seen_id",
-            [(channel, ordinal, seen) for channel, seen in marks.items()],
+            [(channel, ordinal, seen) for channel, seen in sorted(marks.items())],
         )
 
 
@@ -46,6 +47,7 @@ def begin_catch_up(guild_ids: Collection[int], *, private: bool = True) -> Scan 
     takes the channels over.
     """
     with transaction.atomic():
+        hold(SCANS)
         guilds = list(Guild.objects.filter(discord_id__in=guild_ids, kind=Guild.Kind.GUILD))
         if private:
             guilds += Guild.objects.filter(kind=Guild.Kind.DM, marks__isnull=False, left_at=None).distinct()

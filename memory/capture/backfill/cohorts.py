@@ -14,6 +14,7 @@ from memory.capture.backfill.queue import nudge
 from memory.capture.places import upsert_channel, upsert_guild
 from memory.errors import Conflict, NotFound
 from memory.models import Guild, Member, Scan, ScanChannel, ScanMember
+from memory.models.locks import SCANS, hold, locked
 from memory.types import ChannelInfo, GuildInfo
 
 COHORT = timedelta(minutes=1)
@@ -34,6 +35,7 @@ def request(*, user_id: int, guilds: Sequence[GuildInfo], cohort: timedelta = CO
         return []
     with transaction.atomic():
         member = consent.require(found)
+        hold(SCANS)
         scans = [one for guild in guilds if (one := _join(member, upsert_guild(guild), cohort)) is not None]
         if scans:
             nudge()
@@ -65,6 +67,7 @@ def begin_due() -> int:
     """Begins the scans whose minute is over, one a server at a time; returns how many."""
     count = 0
     with transaction.atomic():
+        hold(SCANS)
         for scan in (
             Scan.objects.filter(state=State.GATHERING, begins_at__lte=timezone.now())
             .select_related("guild")
@@ -126,7 +129,7 @@ def _go_on(scan: Scan) -> None:
 
 
 def _open(scan_id: int) -> Scan:
-    scan = Scan.objects.filter(pk=scan_id).first()
+    scan = locked(Scan.objects.filter(pk=scan_id)).first()
     if scan is None:
         raise NotFound("There is no such scan.")
     if scan.state not in UNFINISHED:
@@ -143,6 +146,7 @@ def _change(scan: Scan, state: str, **values: object) -> None:
 def finish_if_read(scan_id: int) -> None:
     """Ends a scan of which every channel was read, or could not be. Inside the transaction that closed the last one."""
     running: QuerySet[Scan] = Scan.objects.filter(pk=scan_id, state=State.RUNNING)
+    locked(running).first()  # two that close the last two channels at once
     open_channels = ScanChannel.objects.filter(scan_id=scan_id, state=ScanChannel.State.WAITING)
     if running.exists() and not open_channels.exists():
         running.update(state=State.DONE, finished_at=timezone.now())

@@ -15,6 +15,7 @@ from memory.capture.backfill.cohorts import finish_if_read
 from memory.capture.backfill.types import ListedChannel, id_at, time_of
 from memory.capture.forgetting import forget_channel
 from memory.models import Channel, ChannelMark, Guild, Scan, ScanChannel
+from memory.models.locks import locked
 from memory.outbox import BACK_OFF_SECONDS
 from memory.types import GuildInfo
 
@@ -56,7 +57,7 @@ def due_listings() -> list[ListingWork]:
 def listing_failed(work: ListingWork, code: str, *, final: bool) -> None:
     """The channels could not be listed: for good (the bot is not on that server any more), or for now."""
     with transaction.atomic():
-        scan = Scan.objects.get(pk=work.scan_id)
+        scan = locked(Scan.objects.filter(pk=work.scan_id)).get()
         if scan.state != Scan.State.LISTING:
             return
         if not final:
@@ -157,7 +158,7 @@ def _plan_catch_up(
             plan.save()
         raise_marks(row, marks)
         _settle_unlisted(scan, row, all_ids, holding)
-        _note_listed(Scan.objects.get(pk=scan.pk), guild.id)
+        _note_listed(locked(Scan.objects.filter(pk=scan.pk)).get(), guild.id)
     for channel_id in _deleted_channels(row, all_ids):
         forget_channel(channel_id)
 

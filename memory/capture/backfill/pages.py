@@ -16,6 +16,7 @@ from memory.capture.backfill.cohorts import finish_if_read
 from memory.capture.backfill.rows import PageRows, Progress, skipped_by
 from memory.capture.backfill.types import ChannelWork, Page
 from memory.models import Channel, GuildMember, HeldReply, Member, Message, Scan, ScanChannel
+from memory.models.locks import locked
 from memory.types import ChannelInfo, GuildInfo, IncomingMessage
 
 BACK_OFF_SECONDS = (1, 2, 5, 10, 30, 60, 120, 300)
@@ -87,7 +88,7 @@ def commit_page(work: ChannelWork, page: Page, *, wakes: bool = True) -> Channel
     """
     with underway.storing(page.seen), transaction.atomic():
         rows = ScanChannel.objects.filter(pk=work.id, state=State.WAITING, cursor=page.cursor)
-        row = rows.select_related("scan", "guild").first()
+        row = locked(rows.select_related("scan", "guild")).first()
         if row is None or row.scan.state not in READING:
             return None
         writer = PageRows(row, work, page, wakes)
@@ -181,11 +182,9 @@ def commit_replies(
 ) -> ChannelWork | None:
     """Stores replies that were held aside (None for one that is gone by now); returns None when none is left."""
     with underway.storing(replies), transaction.atomic():
-        row = (
-            ScanChannel.objects.filter(pk=work.id, state=State.WAITING)
-            .select_related("scan", "guild")
-            .first()
-        )
+        row = locked(
+            ScanChannel.objects.filter(pk=work.id, state=State.WAITING).select_related("scan", "guild")
+        ).first()
         if row is None or row.scan.state not in READING:
             return None
         held = HeldReply.objects.filter(channel=row, reply_id__in=list(replies))

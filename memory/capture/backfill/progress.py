@@ -55,13 +55,14 @@ class MemberProgress:
     told: bool
 
 
-def progress(*, scan_id: int | None = None, limit: int = 20) -> list[ScanProgress]:
-    """Unfinished scans first, then the latest of the others."""
+def progress(*, scan_id: int | None = None, limit: int = 20, ended: bool = True) -> list[ScanProgress]:
+    """Unfinished scans first, then (unless ``ended`` is false) the latest of the others."""
     scans = Scan.objects.select_related("guild")
     if scan_id is not None:
         return [_progress(scan) for scan in scans.filter(pk=scan_id)]
     unfinished = list(scans.filter(state__in=UNFINISHED).order_by("-id")[:limit])
-    others = scans.exclude(state__in=UNFINISHED).order_by("-id")[: max(limit - len(unfinished), 0)]
+    others = scans.exclude(state__in=UNFINISHED).order_by("-id") if ended else scans.none()
+    others = others[: max(limit - len(unfinished), 0)]
     return [_progress(scan) for scan in [*unfinished, *others]]
 
 

@@ -16,6 +16,7 @@ REASONS = {
     "empty": "nothing in them that is stored",
     "unreadable": "unreadable",
     "deleted": "deleted in the meantime",
+    "erased": "erased before, at their owner's wish",
     "channel_disallowed": "from a channel that is not allowed (channelsDisallowed)",
     "channel_deleted": "from a channel that was deleted",
     "capture_disabled": "from a server or channel that is switched off",

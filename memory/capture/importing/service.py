@@ -33,9 +33,11 @@ REASONS = {
     "empty": "nothing in them that is stored",
     "unreadable": "unreadable",
     "deleted": "deleted in the meantime",
+    "erased": "erased before, at their author's wish",
     "channel_disallowed": "from a channel that is not allowed (channelsDisallowed)",
     "channel_deleted": "from a channel that was deleted",
-    "capture_disabled": "from a server or channel that is switched off",
+    "capture_disabled": "from a channel where remembering is switched off (Servers in the dashboard)",
+    "server_disabled": "from a server that is switched off (Servers in the dashboard)",
 }
 
 Item = TypeVar("Item")

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from memory import audit
 from memory.access import SCOPES, make_key
 from memory.errors import MusebotError
 from memory.management.base import MemoryCommand
@@ -27,6 +28,7 @@ class Command(MemoryCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             row, key = make_key(name=options["name"], scopes=options["scope"] or ["admin"])
+            audit.record(actor=audit.COMMAND, action="key.made", kind="key", object_id=str(row.id))
         except MusebotError as error:
             raise CommandError(error.message) from error
         # The key alone on standard output, so that a script can take it from there.

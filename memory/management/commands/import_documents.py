@@ -22,7 +22,8 @@ EVERY_SECONDS = 1.0
 class Command(MemoryCommand):
     help = (
         "Takes files and folders in as documents that the bot answers from: Markdown, text, JSON, PDF, HTML, Word, CSV. "
-        "A line a file; ends with 1 if any was refused."
+        "A line a file; ends with 1 if any was refused. Other kinds of files are skipped in a folder, and refused where they "
+        "are named; hidden files and folders are passed over."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -41,18 +42,27 @@ class Command(MemoryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self._said = 0.0
-        refused = 0
+        refused = skipped = 0
         guild_ids = [options["guild"]] if options["guild"] else None
         for path in options["path"]:
             try:
-                files = list(importing.paths_of(path))
+                found = list(importing.everything_in(path))
             except MusebotError as error:
                 refused += self._refuse(str(path), error)
                 continue
+            files = {file for file in found if file == path or importing.is_readable(file)}
             if not files:
                 self.stderr.write(f"{path}: there is no document in this folder.")
-            for file in files:
-                refused += self._take(file, guild_ids, replace=options["replace"])
+            for file in found:
+                if file in files:
+                    refused += self._take(file, guild_ids, replace=options["replace"])
+                else:
+                    skipped += 1
+                    self.stdout.write(
+                        f"{file.name}: skipped, files of type {file.suffix or 'unknown'} are not read."
+                    )
+        if skipped:
+            self.stderr.write(f"{skipped} {'file was' if skipped == 1 else 'files were'} skipped.")
         if refused:
             sys.exit(1)
 

@@ -32,4 +32,6 @@ class Command(MemoryCommand):
         if not found.entries:
             self.stdout.write("The audit is empty.")
             return
-        self.stdout.write(f"The audit is whole: {found.entries:,} entries. Hash of the last: {found.last_hash}")
+        self.stdout.write(
+            f"The audit is whole: {found.entries:,} entries. Hash of the last: {found.last_hash}"
+        )

@@ -48,11 +48,24 @@ _SIGNATURES = (
     (b"SQLite format 3", "a database"),
     (b"{\\rtf", "rich text; save it as .docx"),
 )
+_ZIPPED = (b"PK\x03\x04", b"PK\x05\x06")
 _HTML = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html[\s>])", re.I | re.S)
 
 
 def suffix(name: str) -> str:
     return PurePosixPath(name.replace("\\", "/")).suffix.lower()
+
+
+def glance(head: bytes, name: str) -> None:
+    """Refuses what no loader would take, by its name and first bytes alone: nothing is unpacked. ``head`` is 1 kB or more of it.
+
+    Raises as ``sniff`` does; what passes may still be refused by that.
+    """
+    if not head or (head.startswith(_ZIPPED) and suffix(name) in ("", ".docx")):
+        return
+    if head.startswith(_ZIPPED):
+        raise unsupported(f"This file is an archive. Readable are {', '.join(NAMES.values())}.", "binary")
+    sniff(head, name)
 
 
 def sniff(data: bytes, name: str) -> Kind:
@@ -83,7 +96,7 @@ def sniff(data: bytes, name: str) -> Kind:
 
 def _binary(data: bytes, named: Kind | None) -> Kind | str:
     """``pdf``, ``docx``, the name of another binary kind, or nothing for text."""
-    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+    if data.startswith(_ZIPPED):
         return _archive(data, named)
     for signature, what in _SIGNATURES:
         if data.startswith(signature):

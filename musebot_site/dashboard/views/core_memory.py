@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib import messages
@@ -18,7 +18,7 @@ from memory.consent import Consent
 from memory.models import BlockRevision, MemoryBlock
 from musebot_site.dashboard.core_memory_forms import BlockFilterForm, BlockForm, LimitForm
 from musebot_site.dashboard.differences import Part, differences
-from musebot_site.dashboard.http import Request, number, page, scope
+from musebot_site.dashboard.http import Request, allowed_servers, number, page, require_server, scope
 
 PAGE_SIZE = 50
 SHOWN, ALL = 20, 200
@@ -41,7 +41,8 @@ def index(request: Request) -> HttpResponse:
     found = None
     if form.is_valid():
         cursor = request.GET.get("cursor") or None
-        found = selectors.memory_blocks(form.filters(chosen), limit=PAGE_SIZE, cursor=cursor)
+        filters = replace(form.filters(chosen), only_here=allowed_servers(request) is not None)
+        found = selectors.memory_blocks(filters, limit=PAGE_SIZE, cursor=cursor)
     guild = selectors.guild(chosen) if chosen is not None else None
     context = {
         "form": form,
@@ -52,7 +53,11 @@ def index(request: Request) -> HttpResponse:
         "persona": blocks.get(blocks.persona()),
         "guild": guild,
         "own_persona": blocks.get(blocks.persona(guild.id)) if guild else None,
-        "waiting": [(row, now, differences(now.value, row.value)) for row, now in proposals.waiting()],
+        "waiting": [
+            (row, now, differences(now.value, row.value))
+            for row, now in proposals.waiting()
+            if _may_change(request, row.scope, row.scope_key)
+        ],
         "provider": get_config().core_memory.provider,
     }
     return page(request, "core_memory/index.html", context, parts={"results": "core_memory/_results.html"})
@@ -60,7 +65,13 @@ def index(request: Request) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def persona(request: Request) -> HttpResponse:
-    """The persona of the installation, or with ``?server=`` what that server has in its place."""
+    """The persona of the installation, or with ``?server=`` or ``?channel=`` what that has in its place."""
+    if "channel" in request.GET:
+        channel = selectors.channel(number(request.GET["channel"]) or 0)
+        if channel is None:
+            raise Http404
+        require_server(request, channel.guild.discord_id)
+        return _block_page(request, blocks.channel_persona(channel.discord_id))
     wanted = request.GET.get("server", "")
     guild_id = number(wanted)
     if wanted and (guild_id is None or selectors.guild(guild_id) is None):
@@ -76,7 +87,18 @@ def detail(request: Request, key: int) -> HttpResponse:
     return _block_page(request, Block.of(row).ref)
 
 
+def _may_change(request: Request, of: str, key: int) -> bool:
+    servers = allowed_servers(request)
+    return servers is None or selectors.block_server(of, key) in servers
+
+
+def _require(request: Request, ref: BlockRef) -> None:
+    """Whoever sees some servers only gets at their blocks and those of their channels; members' are of all servers."""
+    require_server(request, selectors.block_server(ref.scope, ref.key))
+
+
 def _block_page(request: Request, ref: BlockRef) -> HttpResponse:
+    _require(request, ref)
     block = blocks.get(ref)
     form, conflict, status = BlockForm.of(block), None, 200
     if request.method == "POST":
@@ -116,6 +138,7 @@ def _context(request: Request, block: Block, form: BlockForm) -> dict[str, Any]:
         "more": len(revisions) > shown and shown < ALL,
         "address": _address(block.ref),
         "server": selectors.guild(block.ref.key) if block.ref.scope == "guild" else None,
+        "channel": selectors.channel(block.ref.key) if block.ref.scope == "session" else None,
         "left": max(block.limit - block.chars, 0),
         "percent": round(100 * block.chars / block.limit) if block.limit else 100,
     }
@@ -137,6 +160,7 @@ def restore(request: Request, key: int) -> HttpResponse:
     if row is None or to is None or version is None:
         raise Http404
     block = Block.of(row)
+    _require(request, block.ref)
     try:
         written = blocks.restore(key, to=to, version=version, actor=_admin(request, block, f"version {to}"))
         messages.success(request, f"Version {to} is back, as version {written.version}.")
@@ -152,6 +176,7 @@ def limit(request: Request, key: int) -> HttpResponse:
         raise Http404
     form = LimitForm(request.POST)
     ref = Block.of(row).ref
+    _require(request, ref)
     if not form.is_valid():
         messages.error(request, f"Limit: {form.errors['limit'][0]}")
         return redirect(_address(ref))
@@ -166,6 +191,10 @@ def limit(request: Request, key: int) -> HttpResponse:
 @require_POST
 def decide(request: Request, key: int) -> HttpResponse:
     """Approves or rejects a proposed persona."""
+    proposed = proposals.find(key)
+    if proposed is None:
+        raise Http404
+    _require(request, proposals.ref_of(proposed))
     if request.POST.get("decision") == "reject":
         proposals.reject(key)
         messages.success(request, "The proposal was rejected.")
@@ -197,6 +226,7 @@ def _account(request: Request) -> int:
 def _address(ref: BlockRef) -> str:
     if ref.label == "persona":
         address = reverse("dashboard:persona")
-        return f"{address}?server={ref.key}" if ref.scope == "guild" else address
+        named = {"guild": f"?server={ref.key}", "session": f"?channel={ref.key}"}
+        return address + named.get(ref.scope, "")
     block = blocks.get(ref)
     return reverse("dashboard:block", args=[block.id]) if block.id else reverse("dashboard:core-memory")

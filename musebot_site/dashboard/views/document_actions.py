@@ -11,15 +11,18 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from django.http.response import HttpResponseRedirectBase
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from memory import selectors
 from memory.conf import get_config
-from memory.errors import MusebotError
+from memory.errors import Forbidden, MusebotError
 from memory.rag import documents, files
+from musebot_site.dashboard import records
 from musebot_site.dashboard.document_forms import ScopeForm, staged, unstaged
 from musebot_site.dashboard.forms import TypedConfirmation
-from musebot_site.dashboard.http import Request, page
+from musebot_site.dashboard.http import Request, allowed_servers, back_to, own_servers, page
+from musebot_site.dashboard.views.documents import find, may_change
 
 MOST_FILES = 100
 
@@ -28,7 +31,7 @@ MOST_FILES = 100
 def upload(request: Request) -> HttpResponse:
     """Takes files in; those whose name is taken are asked about on a page of their own."""
     given = request.FILES.getlist("file")[:MOST_FILES]
-    form = ScopeForm(request.POST, guilds=selectors.guilds())
+    form = _scope_form(request)
     if not given or not form.is_valid():
         reason = "Choose a file first." if not given else next(iter(form.errors.values()))[0]
         messages.error(request, str(reason))
@@ -44,6 +47,7 @@ def upload(request: Request) -> HttpResponse:
             taken += 1
         except MusebotError as error:
             messages.error(request, f"{_shown(file)}: {error.message}")
+    records.note(request, counts={"documents": taken})
     if taken:
         noun = "document" if taken == 1 else "documents"
         messages.success(
@@ -91,6 +95,8 @@ def decide(request: Request) -> HttpResponse:
     for token in request.POST.getlist("token")[:MOST_FILES]:
         try:
             stored_name, name, guild_ids = unstaged(token)
+            if not _may_answer(request, guild_ids):
+                raise Forbidden("This account may not put documents there.")
             choice = request.POST.get(f"same-{token}", request.POST.get("same", ""))
             if choice != "skip":
                 documents.upload(
@@ -105,6 +111,7 @@ def decide(request: Request) -> HttpResponse:
             messages.error(request, "It took too long to decide; upload the file again.")
         except MusebotError as error:
             messages.error(request, error.message)
+    records.note(request, counts={"documents": done})
     if done:
         messages.success(request, f"{done} {'document' if done == 1 else 'documents'} taken in.")
     return redirect("dashboard:documents")
@@ -112,6 +119,7 @@ def decide(request: Request) -> HttpResponse:
 
 @require_POST
 def new_version(request: Request, document_id: int) -> HttpResponse:
+    _require(request, document_id)
     given: Sequence[UploadedFile] = request.FILES.getlist("file")
     if not given:
         messages.error(request, "Choose a file first.")
@@ -124,6 +132,7 @@ def new_version(request: Request, document_id: int) -> HttpResponse:
 @require_POST
 def change(request: Request, document_id: int) -> HttpResponse:
     """One of the buttons of a document's page."""
+    _require(request, document_id)
     action = request.POST.get("action", "")
     if action == "enable":
         documents.set_enabled(document_id, enabled=True)
@@ -141,11 +150,11 @@ def change(request: Request, document_id: int) -> HttpResponse:
     elif action == "roll-back":
         version = documents.roll_back(document_id, number=_number(request.POST.get("version", "")))
         messages.success(request, f"Version {version.number} answers now.")
-    return _to(document_id)
+    return redirect(back_to(request, reverse("dashboard:document", args=[document_id])))
 
 
 def _set_scope(request: Request, document_id: int) -> None:
-    form = ScopeForm(request.POST, guilds=selectors.guilds())
+    form = _scope_form(request)
     if form.is_valid():
         documents.set_scope(document_id, guild_ids=form.guild_ids())
         messages.success(request, "Changed where it answers.")
@@ -156,10 +165,12 @@ def _set_scope(request: Request, document_id: int) -> None:
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: Request, document_id: int) -> HttpResponse:
     """Asks first, with what goes."""
+    _require(request, document_id)
     row = documents.get(document_id)
     form = TypedConfirmation(request.POST if request.method == "POST" else None, accepted=[row.name])
     if request.method == "POST" and form.is_valid():
         gone = documents.delete(document_id)
+        records.note(request, counts={"passages": gone})
         messages.success(request, f"Deleted {row.name} with {gone:,} passages.")
         return redirect("dashboard:documents")
     full = selectors.document(document_id)
@@ -169,6 +180,22 @@ def delete(request: Request, document_id: int) -> HttpResponse:
         "form": form,
     }
     return page(request, "documents/delete.html", context, status=422 if form.errors else 200)
+
+
+def _require(request: Request, document_id: int) -> None:
+    """Raises ``NotFound`` for a document that this account may not see, ``Forbidden`` for one that it may only see."""
+    if not may_change(request, find(request, document_id)):
+        raise Forbidden("This document answers on other servers, too. Ask an owner to change it.")
+
+
+def _scope_form(request: Request) -> ScopeForm:
+    everywhere = allowed_servers(request) is None
+    return ScopeForm(request.POST, guilds=own_servers(request), everywhere=everywhere)
+
+
+def _may_answer(request: Request, guild_ids: Sequence[int] | None) -> bool:
+    servers = allowed_servers(request)
+    return servers is None or (guild_ids is not None and servers.issuperset(guild_ids))
 
 
 def _to(document_id: int) -> HttpResponseRedirectBase:

@@ -20,7 +20,15 @@ from memory.rag.chunking import join
 from musebot_site.dashboard import health
 from musebot_site.dashboard.differences import Part, differences
 from musebot_site.dashboard.document_forms import DocumentFilterForm, ScopeForm
-from musebot_site.dashboard.http import Request, number, page, scope
+from musebot_site.dashboard.http import (
+    Request,
+    allowed_servers,
+    number,
+    own_servers,
+    page,
+    require_server,
+    scope,
+)
 
 PAGE_SIZE = 50
 PASSAGES = 60
@@ -41,15 +49,15 @@ def listing(request: Request) -> dict[str, Any]:
     if form.is_valid():
         cursor = request.GET.get("cursor") or None
         found = selectors.documents(form.filters(guild_id), limit=PAGE_SIZE, cursor=cursor)
-    rows = found.rows if found else ()
-    guilds = selectors.guilds()
+    rows = [_within(request, row) for row in found.rows] if found else []
+    guilds = own_servers(request)
     return {
         "form": form,
         "found": found,
         "busy": any(version.busy for row in rows for version in row.all_versions),  # type: ignore[attr-defined]
         "filtered": any(request.GET.get(name) for name in ("q", "state")),
         "list_url": reverse("dashboard:documents"),
-        "scope_form": ScopeForm(guilds=guilds),
+        "scope_form": ScopeForm(guilds=guilds, everywhere=allowed_servers(request) is None),
         "guilds": guilds,
         "chosen": guild_id,
         "limit_mib": get_config().rag.max_file_bytes // (1024 * 1024),
@@ -63,18 +71,41 @@ def listing(request: Request) -> dict[str, Any]:
 @require_safe
 def detail(request: Request, document_id: int) -> HttpResponse:
     """The part that shows progress asks for itself again until the work has ended."""
-    row = _document(document_id)
+    row = find(request, document_id)
     version: DocumentVersion | None = row.newest  # type: ignore[attr-defined]
     context: dict[str, Any] = {"row": row, "version": version, **_progress(version)}
+    context["may_change"] = may_change(request, row)
     if not (request.htmx and request.htmx.target == "progress"):
         context |= _rest(request, row)
     return page(request, "documents/detail.html", context, parts={"progress": "documents/_progress.html"})
 
 
-def _document(document_id: int) -> Document:
+def find(request: Request, document_id: int) -> Document:
+    """What answers everywhere is seen by all who see documents; what is limited to servers by those of one of them."""
     row = selectors.document(document_id)
     if row is None:
         raise Http404
+    servers = allowed_servers(request)
+    if servers is not None and not row.everywhere:
+        require_server(request, next((id_ for id_ in _places(row) if id_ in servers), None))
+    return _within(request, row)
+
+
+def may_change(request: Request, row: Document) -> bool:
+    """Who sees some servers only changes what answers on those alone: everything else others rely on, too."""
+    servers = allowed_servers(request)
+    return servers is None or (not row.everywhere and bool(_places(row)) and _places(row) <= servers)
+
+
+def _places(row: Document) -> frozenset[int]:
+    return frozenset(guild.discord_id for guild in row.guilds.all())
+
+
+def _within(request: Request, row: Document) -> Document:
+    """The document without the names of servers that this account may not see."""
+    servers = allowed_servers(request)
+    if servers is not None:
+        row.places = [guild for guild in row.places if guild.discord_id in servers]  # type: ignore[attr-defined]
     return row
 
 
@@ -108,14 +139,14 @@ def _pace(version: DocumentVersion) -> dict[str, Any]:
 
 
 def _rest(request: Request, row: Document) -> dict[str, Any]:
-    guilds = selectors.guilds()
+    guilds = own_servers(request)
     chosen = _shown(request, row)
     initial = {
         "where": "everywhere" if row.everywhere else "guilds",
         "guild": [str(guild.discord_id) for guild in row.guilds.all()],
     }
     return {
-        "scope_form": ScopeForm(guilds=guilds, initial=initial),
+        "scope_form": ScopeForm(guilds=guilds, everywhere=allowed_servers(request) is None, initial=initial),
         "guilds": guilds,
         "here": {guild.discord_id for guild in row.guilds.all()},
         "limit_mib": get_config().rag.max_file_bytes // (1024 * 1024),
@@ -183,7 +214,7 @@ def _section(chunks: list[Chunk]) -> SourceSection:
 @require_safe
 def compare(request: Request, document_id: int, version_number: int) -> HttpResponse:
     """What a version would change in what answers now, passage by passage."""
-    row = _document(document_id)
+    row = find(request, document_id)
     versions: list[DocumentVersion] = row.all_versions  # type: ignore[attr-defined]
     other = next((version for version in versions if version.number == version_number), None)
     if other is None or row.active is None or other.pk == row.active_id:
@@ -194,6 +225,7 @@ def compare(request: Request, document_id: int, version_number: int) -> HttpResp
         "other": other,
         "changes": changes[:MOST_CHANGES],
         "more": len(changes) > MOST_CHANGES,
+        "may_change": may_change(request, row),
     }
     return page(request, "documents/compare.html", context)
 

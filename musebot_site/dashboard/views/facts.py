@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django.http import Http404, HttpResponse, QueryDict
@@ -12,10 +13,11 @@ from memory import selectors
 from memory.conf import get_config
 from memory.facts import REASONS, purge_expired
 from memory.models import Fact
+from musebot_site.dashboard import records
 from musebot_site.dashboard.fact_forms import FactFilterForm, FactForm
-from musebot_site.dashboard.http import Request, page, scope
+from musebot_site.dashboard.http import Request, allowed_servers, only_server, page, require_server, scope
 
-PAGE_SIZE = 50
+PAGE_SIZE = 40
 TAB_NAMES = {
     "active": "Active",
     "contradictions": "Contradictions",
@@ -36,8 +38,9 @@ def detail(request: Request, fact_id: int) -> HttpResponse:
     row = selectors.fact(fact_id)
     if row is None:
         raise Http404
+    require_server(request, server_of(row))
     context: dict[str, Any] = {
-        "fact": row,
+        "fact": within(request, row),
         "reason": REASONS.get(row.reason, row.reason),
         "versions": selectors.fact_versions(fact_id),
         "uses": selectors.fact_uses(fact_id),
@@ -52,9 +55,13 @@ def detail(request: Request, fact_id: int) -> HttpResponse:
 def listing(request: Request) -> dict[str, Any]:
     """What the list needs. What has expired is emptied before it is shown."""
     purge_expired()
-    form, guild_id = FactFilterForm(request.GET), scope(request)
+    form, guild_id = FactFilterForm(request.GET, only=only_server(request)), scope(request)
     valid = form.is_valid()
     filters = form.filters(guild_id) if valid else None
+    if filters and allowed_servers(request) is not None:
+        filters = replace(filters, only_here=True)
+    if filters and filters.text:
+        records.note(request, action="fact.searched")
     found = (
         selectors.facts(filters, limit=PAGE_SIZE, cursor=request.GET.get("cursor") or None)
         if filters
@@ -68,7 +75,9 @@ def listing(request: Request) -> dict[str, Any]:
         "form": form,
         "new": FactForm(initial={"member": request.GET.get("member", "")}),
         "found": found,
-        "rows": [(row, REASONS.get(row.reason, row.reason)) for row in found.rows] if found else [],
+        "rows": [(within(request, row), REASONS.get(row.reason, row.reason)) for row in found.rows]
+        if found
+        else [],
         "tab": tab,
         "tabs": [
             (name, title, _with_tab(request, name), counts.get(name)) for name, title in TAB_NAMES.items()
@@ -82,6 +91,22 @@ def listing(request: Request) -> dict[str, Any]:
         "may_merge": tab == "active",
         "State": Fact.State,
     }
+
+
+def server_of(row: Fact) -> int | None:
+    """Discord's id of the server that a fact belongs to; None for what is not bound to one, or private."""
+    return row.guild.discord_id if row.guild and row.audience != Fact.Audience.PRIVATE else None
+
+
+def within(request: Request, row: Fact) -> Fact:
+    """The fact without the others that it refers to where this account may not see them."""
+    servers = allowed_servers(request)
+    if servers is not None:
+        for name in ("rival", "superseded_by"):
+            other: Fact | None = getattr(row, name)
+            if other is not None and server_of(other) not in servers:
+                setattr(row, name, None)
+    return row
 
 
 def query_of(request: Request) -> str:

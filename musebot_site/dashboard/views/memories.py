@@ -12,8 +12,9 @@ from django.views.decorators.http import require_safe
 from memory import retrieval, selectors
 from memory.models import Message
 from memory.selectors import MemoryFilters
+from musebot_site.dashboard import records
 from musebot_site.dashboard.forms import MemoryFilterForm
-from musebot_site.dashboard.http import Request, page, scope
+from musebot_site.dashboard.http import Request, only_server, page, require_server, scope
 
 PAGE_SIZE = 50
 
@@ -41,6 +42,7 @@ def detail(request: Request, key: int) -> HttpResponse:
     row = selectors.memory(key)
     if row is None:
         raise Http404
+    require_server(request, row.guild.discord_id)
     context: dict[str, Any] = {
         "memory": row,
         "uses": selectors.uses(key),
@@ -75,7 +77,7 @@ def _context(request: Request) -> dict[str, Any]:
 
 def _form(request: Request) -> tuple[MemoryFilterForm, int | None]:
     guild_id = scope(request)
-    return MemoryFilterForm(request.GET, guild_id=guild_id), guild_id
+    return MemoryFilterForm(request.GET, guild_id=guild_id, only=only_server(request)), guild_id
 
 
 def _find(request: Request, form: MemoryFilterForm, guild_id: int | None) -> Listing:
@@ -83,6 +85,8 @@ def _find(request: Request, form: MemoryFilterForm, guild_id: int | None) -> Lis
         return Listing()
     filters, cursor = form.filters(), request.GET.get("cursor") or None
     if form.cleaned_data["q"].strip():
+        if "key" not in (request.resolver_match.kwargs if request.resolver_match else {}):
+            records.note(request, action="memory.searched")
         return _search(form, filters, cursor)
     found = selectors.memories(filters, limit=PAGE_SIZE, cursor=cursor)
     return Listing(list(found.rows), {}, found.next_cursor, found.previous_cursor)

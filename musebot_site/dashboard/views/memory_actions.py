@@ -19,8 +19,9 @@ from memory import erasure, selectors
 from memory.errors import InvalidInput
 from memory.retrieval import pausing
 from memory.selectors import MemoryFilters
+from musebot_site.dashboard import records
 from musebot_site.dashboard.forms import MemoryFilterForm, TypedConfirmation
-from musebot_site.dashboard.http import Request, number, page
+from musebot_site.dashboard.http import Request, allowed_servers, back_to, number, page
 
 SECONDS = 15.0
 """How long one request may erase; what is left is asked for again."""
@@ -30,7 +31,9 @@ SECONDS = 15.0
 def count(request: Request) -> HttpResponse:
     """How many match, exactly; the part that says so also makes the actions mean all of them."""
     filters, _ = _filters(request)
-    return page(request, "memories/_matching.html", {"matching": selectors.count_matching(filters)})
+    matching = selectors.count_matching(filters)
+    records.note(request, counts={"memories": matching})
+    return page(request, "memories/_matching.html", {"matching": matching})
 
 
 @require_POST
@@ -44,9 +47,11 @@ def erase(request: Request) -> HttpResponse:
         return HttpResponseRedirect(_back(request))
     if "confirmed" in request.POST:
         erased = erasure.erase_messages(keys)
+        records.note(request, counts={"memories": erased})
         messages.success(request, f"Erased {erased:,} {'memory' if erased == 1 else 'memories'}.")
         return HttpResponseRedirect(_back(request))
     rows = selectors.memories_by_key(keys)
+    records.note(request, action="memory.listed", counts={"memories": len(rows)})
     context = {
         "rows": rows[:8],
         "more": max(len(rows) - 8, 0),
@@ -63,8 +68,10 @@ def _erase_matching(request: Request) -> HttpResponse:
     matching = selectors.count_matching(filters)
     accepted = [str(matching), f"{matching:,}"]
     form = TypedConfirmation(request.POST if "typed" in request.POST else None, accepted=accepted)
+    records.note(request, action="memory.counted", counts={"memories": matching})
     if matching and "typed" in request.POST and form.is_valid():
         erased = _erase(selectors.keys_matching(filters))
+        records.note(request, action="memory.erased", counts={"memories": erased})
         matching = selectors.count_matching(filters)
         if not matching:
             messages.success(request, f"Erased {erased:,} memories.")
@@ -100,6 +107,9 @@ def pause(request: Request) -> HttpResponse:
         )
     else:
         changed = pausing.set_paused(keys=_keys(request), paused=paused)
+    records.note(
+        request, action="memory.paused" if paused else "memory.resumed", counts={"memories": changed}
+    )
     noun = "memory" if changed == 1 else "memories"
     done = "are no longer recalled" if paused else "are recalled again"
     done = done.replace("are", "is") if changed == 1 else done
@@ -108,8 +118,15 @@ def pause(request: Request) -> HttpResponse:
 
 
 def _keys(request: Request) -> list[int]:
+    """Those that were selected, without what this account may not see."""
     found = [number(value) for value in request.POST.getlist("key")[:500]]
-    return [key for key in found if key is not None]
+    keys, servers = [key for key in found if key is not None], allowed_servers(request)
+    if servers is None:
+        return keys
+    rows = [row for row in selectors.memories_by_key(keys) if row.guild.discord_id in servers]
+    if len(places := {row.guild.discord_id for row in rows}) == 1:
+        records.note(request, guild=places.pop())
+    return [row.key for row in rows]
 
 
 def _filters(request: Request) -> tuple[MemoryFilters, list[str]]:
@@ -123,7 +140,11 @@ def _filters(request: Request) -> tuple[MemoryFilters, list[str]]:
     guild_id = number(guild)
     if guild and (guild_id is None or selectors.guild(guild_id) is None):
         raise InvalidInput("That server is not known any more. Nothing was changed.")
-    form = MemoryFilterForm(query, guild_id=guild_id)
+    servers = allowed_servers(request)
+    if servers is not None and guild_id not in servers:
+        raise InvalidInput("Choose one of your servers first. Nothing was changed.")
+    records.note(request, guild=guild_id)
+    form = MemoryFilterForm(query, guild_id=guild_id, only=guild_id if servers is not None else None)
     if not form.is_valid():
         raise InvalidInput("The filters are not valid any more. Nothing was changed.")
     active = [label for _, label in form.active()]
@@ -140,10 +161,14 @@ def _moment(text: str) -> datetime | None:
 
 
 def _return(request: Request) -> dict[str, Any]:
-    return {"filters": request.POST.get("filters", ""), "back": _back(request)}
+    return {
+        "filters": request.POST.get("filters", ""),
+        "back": _back(request),
+        "next": request.POST.get("next", ""),
+    }
 
 
 def _back(request: Request, memory: str = "") -> str:
     key = number(memory)
     path = reverse("dashboard:memory", args=[key]) if key is not None else reverse("dashboard:memories")
-    return f"{path}?{QueryDict(request.POST.get('filters', '')).urlencode()}"
+    return back_to(request, f"{path}?{QueryDict(request.POST.get('filters', '')).urlencode()}")

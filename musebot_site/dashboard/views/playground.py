@@ -18,8 +18,8 @@ from memory import selectors
 from memory.conf import get_config
 from memory.errors import ConsentMissing, MusebotError
 from memory.types import TurnDelta, TurnResult
-from musebot_site.dashboard import pictures, sandbox, turns
-from musebot_site.dashboard.http import Request, page
+from musebot_site.dashboard import pictures, records, sandbox, turns
+from musebot_site.dashboard.http import Request, allowed_servers, page
 from musebot_site.dashboard.questions import QuestionForm, history_json
 from musebot_site.dashboard.turns import Setup, Turn
 
@@ -119,7 +119,9 @@ def _trace(result: TurnResult, turn: Turn) -> dict[str, Any]:
 
 def _setup(request: Request) -> Setup:
     values = request.POST if request.method == "POST" else request.GET
-    return turns.setup(values, chosen=request.session.get("guild"))
+    found = turns.setup(values, chosen=request.session.get("guild"), servers=allowed_servers(request))
+    records.note(request, guild=found.guild.id)
+    return found
 
 
 def _require_start(setup: Setup) -> None:

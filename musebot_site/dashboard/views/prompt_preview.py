@@ -9,7 +9,7 @@ from memory import chat, selectors
 from memory.llm.tokens import count_tokens
 from memory.types import ChannelInfo, GuildInfo, Person, TurnRequest
 from musebot_site.dashboard.core_memory_forms import PreviewForm
-from musebot_site.dashboard.http import Request, page, scope
+from musebot_site.dashboard.http import Request, only_server, page, scope
 from musebot_site.dashboard.turns import OPERATOR
 
 EXAMPLE = "What do you know about me?"
@@ -18,7 +18,11 @@ EXAMPLE = "What do you know about me?"
 @require_safe
 def index(request: Request) -> HttpResponse:
     chosen = scope(request)
-    form = PreviewForm(request.GET, guild_id=chosen)
+    form = PreviewForm(request.GET, guild_id=chosen, only=only_server(request))
+    if form.only is not None and form.channels and not request.GET.get("channel"):
+        values = request.GET.copy()
+        values["channel"] = str(form.channels[0].discord_id)
+        form = PreviewForm(values, guild_id=chosen, only=form.only)
     context = {"form": form, "members": selectors.member_suggestions(chosen)}
     if form.is_valid():
         prompt = chat.preview(_request(form, chosen))

@@ -20,6 +20,8 @@ from musebot_site.members.http import addressed, own, show
 from musebot_site.members.sign_in import Person
 
 PAGE_SIZE = 50
+FACTS = 25
+"""Of a page: each comes with the two forms that change it."""
 FIGURES = (
     ("Memories", "own:memories", "messages"),
     ("Facts", "own:facts", "facts kept"),
@@ -74,7 +76,7 @@ def facts(request: HttpRequest, person: Person) -> HttpResponse:
     """What has expired is emptied before the rest is shown."""
     fact_services.purge_expired(member_id=person.user_id)
     cursor = request.GET.get("cursor") or None
-    found = reads.facts(person.user_id, limit=PAGE_SIZE, cursor=cursor)
+    found = reads.facts(person.user_id, limit=FACTS, cursor=cursor)
     context = {
         "found": found,
         "rows": [(row, REASONS.get(row.reason, row.reason)) for row in found.rows],
