@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -54,16 +55,24 @@ class Installation:
         return next(self.home.glob("workflows/*/txt2txt"))
 
 
-@pytest.fixture
-def installation(tmp_path: Path) -> Installation:
-    made = Installation(tmp_path / "home")
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made once: preparing a new database takes longer than all that is tested here."""
+    folder = tmp_path_factory.mktemp("template")
     chat = lines_file(
-        tmp_path / "chat.jsonl",
+        folder / "chat.jsonl",
         line(id="1", user_id="11", text="My sister plays the cello"),
         line(id="2", user_id="22", text="My brother plays the accordion"),
     )
+    made = Installation(folder / "home")
     made.run("import_chat", str(chat), "--guild", str(GUILD), "--consent-all")
-    return made
+    return made.home
+
+
+@pytest.fixture
+def installation(template: Path, tmp_path: Path) -> Installation:
+    shutil.copytree(template, tmp_path / "home")
+    return Installation(tmp_path / "home")
 
 
 ERASE = (
@@ -146,9 +155,11 @@ def test_a_damaged_file_changes_nothing(installation: Installation, tmp_path: Pa
 
 def test_a_backup_of_another_installation_is_refused(installation: Installation, tmp_path: Path):
     """Its receipts speak of people under another key: no erasure could be replayed."""
+    shutil.copytree(installation.home, tmp_path / "other")
     other = Installation(tmp_path / "other")
-    other.run("migrate", "--verbosity", "0")
-    other.python("from memory.pseudonyms import subject_hash\nsubject_hash(1)")
+    key = other.home / "secrets" / "privacy_key"
+    key.chmod(0o600)
+    key.write_bytes(key.read_bytes()[::-1])
     other.run("backup", str(tmp_path / "other.tar"))
     assert "another installation" in installation.run(
         "restore", str(tmp_path / "other.tar"), "--replace", status=1
