@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -47,8 +46,8 @@ class Installation:
         return done.stdout
 
     def texts(self) -> set[str]:
-        found = json.loads(self.run("recall", "who plays what?", "--guild", str(GUILD), "-k", "20", "--json"))
-        return {row["text"] for row in found["results"]}
+        rows = "from memory.models import Message\nprint(*Message.objects.values_list('text', flat=True), sep='\\n')"
+        return set(self.python(rows).splitlines())
 
     @property
     def folder(self) -> Path:
