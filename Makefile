@@ -8,6 +8,8 @@ endif
 PY := $(BIN)/python
 PORT ?= 8000
 HOST ?= 127.0.0.1
+# What `make test-postgres` runs: everything that stores. CI names less, for the sake of its time.
+STORED ?= tests/contracts tests/memory tests/botrunner tests/site tests/flows
 
 .PHONY: run demo install install-dev test test-postgres check format lock screenshots clean
 
@@ -37,7 +39,7 @@ test: install-dev ## the whole test suite
 	$(PY) -m pytest -n 2 --dist loadfile $(ARGS)
 
 test-postgres: install-dev ## what stores, a second time on PostgreSQL and Redis (needs redis-server)
-	$(PY) -m tests.servers $(PY) -m pytest -n 2 --dist loadfile tests/contracts tests/memory tests/botrunner tests/site tests/flows $(ARGS)
+	$(PY) -m tests.servers $(PY) -m pytest -n 2 --dist loadfile $(STORED) $(ARGS)
 
 check: install-dev ## lint, format, types, layers, migrations and documentation in step
 	$(PY) -m ruff check .
