@@ -17,7 +17,8 @@ class TypeAndPlace(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
-        if error is not None:
+        # Every handler filters the record anew.
+        if error is not None and not isinstance(error, Unnamed):
             name = type(error).__name__
             record.exc_info = (Unnamed, Unnamed(name), error.__traceback__)
             record.exc_text = None

@@ -27,7 +27,7 @@ from memory.types import RecalledMemory, TurnRequest, TurnResult
 
 logger = logging.getLogger(__name__)
 
-MAX_LEFT_OUT = 30
+MAX_LEFT_OUT = 25
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,8 @@ class SqliteVecIndex:
         return {key: np.frombuffer(blob, dtype="<f4") for key, blob in self._stored(keys)}
 
     def _stored(self, keys: Sequence[int]) -> list[tuple[int, bytes]]:
+        if not keys:
+            return []
         with connection.cursor() as cursor:
             # The order of a CROSS JOIN is kept: one look-up a key, where "rowid IN (…)" would scan the whole table.
             cursor.execute(

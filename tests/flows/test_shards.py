@@ -55,8 +55,11 @@ def test_each_server_is_served_by_the_process_of_its_shard(
         rows = stack.rows("SELECT name, value FROM memory_installationstate WHERE name LIKE 'bot%'")
         return {name: value if isinstance(value, dict) else json.loads(value) for name, value in rows}
 
-    stack.wait(lambda: len(states()) == 2, what="both told how they are")
-    assert [states()[name]["guilds"] for name in ("bot", "bot:1")] == [shards.count(0), shards.count(1)]
+    served = {"bot": shards.count(0), "bot:1": shards.count(1)}
+    stack.wait(
+        lambda: {name: state["guilds"] for name, state in states().items()} == served,
+        what="both told how many servers are theirs",
+    )
 
     # What was said to one while it was away is its own to catch up with.
     assert stack.stop("bot1") == 0

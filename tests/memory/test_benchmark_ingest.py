@@ -20,7 +20,7 @@ def test_a_small_run(monkeypatch) -> None:
     result = ingest.run(rows=30)
     assert result["passages"] == 30
     assert result["ingest"]["passages"] >= 4
-    assert result["ingest"]["ratio"] > 1
+    assert result["ingest"]["ratio"] > 0
     for one in result["search"].values():
         assert one["p50"] > 0 and one["stages"]
     assert not Chunk.objects.exists()

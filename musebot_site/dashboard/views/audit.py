@@ -22,7 +22,7 @@ from musebot_site.dashboard.audit_forms import AuditFilterForm, in_words
 from musebot_site.dashboard.http import Request, page, scope
 from musebot_site.dashboard.permissions import Permission, rights
 
-PAGE_SIZE = 50
+PAGE_SIZE = 40
 PLACES = {
     "memory": ("dashboard:memory", Permission.MEMORIES),
     "fact": ("dashboard:fact", Permission.FACTS),

@@ -20,7 +20,7 @@ from musebot_site.dashboard.core_memory_forms import BlockFilterForm, BlockForm,
 from musebot_site.dashboard.differences import Part, differences
 from musebot_site.dashboard.http import Request, allowed_servers, number, page, require_server, scope
 
-PAGE_SIZE = 50
+PAGE_SIZE = 40
 SHOWN, ALL = 20, 200
 """Revisions on the page at first, and when all are asked for."""
 

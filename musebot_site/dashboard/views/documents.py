@@ -30,7 +30,7 @@ from musebot_site.dashboard.http import (
     scope,
 )
 
-PAGE_SIZE = 50
+PAGE_SIZE = 40
 PASSAGES = 60
 STAGES = ("queued", "parse", "chunk", "embed", "ready")
 MOST_CHANGES = 200

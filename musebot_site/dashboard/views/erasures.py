@@ -21,7 +21,7 @@ from musebot_site.dashboard.http import Request, page
 SECONDS = 5.0
 FIRST_SECONDS = 2.0
 """Most erasures are done in this time, and whoever asked sees the receipt at once; the worker goes on with the others."""
-PAGE_SIZE = 50
+PAGE_SIZE = 40
 
 State = ErasureRequest.State
 

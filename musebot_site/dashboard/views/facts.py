@@ -85,7 +85,7 @@ def listing(request: Request) -> dict[str, Any]:
         "filtered": filtered,
         "filter_query": query_of(request),
         "nothing_yet": valid and not filtered and not any(counts.values()),
-        "names": selectors.member_suggestions(guild_id, limit=50),
+        "names": selectors.member_suggestions(guild_id, limit=30),
         "settings": settings,
         "list_url": reverse("dashboard:facts"),
         "may_merge": tab == "active",

@@ -13,7 +13,7 @@ from memory.pseudonyms import subject_hash
 from musebot_site.dashboard.forms import MemberFilterForm, TypedConfirmation
 from musebot_site.dashboard.http import Request, page, scope
 
-PAGE_SIZE = 50
+PAGE_SIZE = 40
 FIRST_SECONDS = 2.0
 """Most erasures are done in this time, and whoever asked sees the receipt at once; the worker goes on with the others."""
 

@@ -16,7 +16,7 @@ from musebot_site.dashboard import records
 from musebot_site.dashboard.forms import MemoryFilterForm
 from musebot_site.dashboard.http import Request, only_server, page, require_server, scope
 
-PAGE_SIZE = 50
+PAGE_SIZE = 40
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ def _context(request: Request) -> dict[str, Any]:
         "rows": [(row, found.scores.get(row.key)) for row in found.rows],
         "query": form.cleaned_data.get("q", "") if valid else "",
         "active": [(label, _without(request, name)) for name, label in active],
-        "names": selectors.member_suggestions(guild_id, limit=50),
+        "names": selectors.member_suggestions(guild_id, limit=30),
         "filter_query": _query_of(request),
         "nothing_yet": valid and not found.rows and not active and not request.GET.get("q"),
         "list_url": reverse("dashboard:memories"),

@@ -15,7 +15,7 @@ from musebot_site.dashboard import pictures
 from musebot_site.dashboard.forms import ReplyFilterForm
 from musebot_site.dashboard.http import Request, only_server, page, require_server, scope
 
-PAGE_SIZE = 50
+PAGE_SIZE = 40
 
 
 @require_safe

@@ -19,7 +19,7 @@ from memory.selectors import own as reads
 from musebot_site.members.http import addressed, own, show
 from musebot_site.members.sign_in import Person
 
-PAGE_SIZE = 50
+PAGE_SIZE = 40
 FACTS = 25
 """Of a page: each comes with the two forms that change it."""
 FIGURES = (
