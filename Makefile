@@ -8,7 +8,7 @@ endif
 PY := $(BIN)/python
 PORT ?= 8000
 HOST ?= 127.0.0.1
-# What `make test-postgres` runs: everything that stores. CI names less, for the sake of its time.
+# What `make test-postgres` runs: everything that stores.
 STORED ?= tests/contracts tests/memory tests/botrunner tests/site tests/flows
 
 .PHONY: run demo install install-dev test test-postgres check format lock screenshots clean

@@ -11,6 +11,7 @@ from django.core import serializers
 from django.utils import timezone
 
 from memory import chat, consent
+from memory.chat import traces
 from memory.errors import InvalidInput, NotFound
 from memory.llm.scripted import ScriptedChatModel
 from memory.models import Channel, Member, Message, Reply, ReplyMemory
@@ -185,7 +186,7 @@ def test_a_trace_that_was_erased_meanwhile_stays_gone(
     assert not Reply.objects.exists() and not ReplyMemory.objects.exists()
 
 
-def test_at_most_thirty_of_what_was_left_out_are_kept(
+def test_at_most_some_of_what_was_left_out_are_kept(
     channel: Channel, ada: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [MessageFactory(channel=channel) for _ in range(40)]
@@ -193,7 +194,7 @@ def test_at_most_thirty_of_what_was_left_out_are_kept(
         monkeypatch, left_out=tuple(recalled(row, injected=False, why_excluded="top_k") for row in rows)
     )
     chat.answer(ask(channel=channel, asker=ada))
-    assert ReplyMemory.objects.filter(injected=False).count() == 30
+    assert ReplyMemory.objects.filter(injected=False).count() == traces.MAX_LEFT_OUT
 
 
 def test_unfinished_replies_are_found_oldest_first(channel: Channel, ada: Member) -> None:
