@@ -125,7 +125,7 @@ def _recalls(questions: Sequence[Question]) -> tuple[dict[str, Any], list[Recall
                 asker_id=one.asker_id,
                 top_k=NEAREST,
             )
-            found.append(watch.time(lambda query=query: retrieval.recall(query)))  # type: ignore[misc]
+            found.append(watch.time(lambda query=query: retrieval.recall(query, patience=retrieval.PATIENCE)))  # type: ignore[misc]
     return watch.result(), found[1:]
 
 

@@ -54,16 +54,17 @@ class _Clock:
         return self.timings | {"total": round((time.monotonic() - self.started) * 1000, 2)}
 
 
-def recall(query: RecallQuery) -> Recall:
+def recall(query: RecallQuery, *, patience: float | None = None) -> Recall:
     """What is remembered that may answer a question, in the order of its use.
 
+    ``patience``: seconds after which it goes on without vectors; by default those of the configuration, which keep a reply prompt.
     Never raises: ``degraded`` says what was missing (``no_vectors``, ``timeout``, ``same_channel_only``, ``recall_off``,
     ``memory_disabled``, ``error``; several are joined by commas).
     """
     config = get_config()
     if not config.memory_enabled:
         return Recall(degraded=DISABLED)
-    clock = _Clock(config.memory.recall_timeout)
+    clock = _Clock(config.memory.recall_timeout if patience is None else patience)
     try:
         with measures.recall_seconds.time():
             return _recall(query, clock)

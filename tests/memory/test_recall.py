@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import override_settings
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
@@ -272,6 +275,25 @@ def test_a_slow_embedder_is_not_waited_for(town: Town) -> None:
     finally:
         release.set()
     assert (texts(recall), recall.degraded) == (["the lighthouse is white"], "timeout")
+
+
+def test_where_nobody_waits_for_a_reply_there_is_more_time(town: Town, hurried: None) -> None:
+    town.say("Maren", "the lighthouse is white")
+    assert retrieval.recall(town.ask("lighthouse")).degraded == "timeout"
+    assert retrieval.recall(town.ask("lighthouse"), patience=30).degraded == ""
+    call_command(
+        "recall", "lighthouse", "--guild", str(town.guild.discord_id), "--json", stdout=(out := StringIO())
+    )
+    assert json.loads(out.getvalue())["degraded"] == ""
+
+
+@pytest.fixture
+def hurried() -> Iterator[None]:
+    """No time at all for a recall."""
+    config = get_config()
+    changed = config.model_copy(update={"memory": config.memory.model_copy(update={"recall_timeout": 0.0})})
+    with override_settings(MUSEBOT=changed):
+        yield
 
 
 def test_a_fault_of_the_program_fails_no_reply_and_logs_no_words(

@@ -114,7 +114,8 @@ def _method(one: Stored, question: Mapping[str, Any]) -> list[str]:
             asker_id=one.users.get(str(question.get("asker"))),
             top_k=DEPTH,
             token_budget=NO_BUDGET,
-        )
+        ),
+        patience=retrieval.PATIENCE,
     )
     if recall.degraded:
         raise CommandError(f"The recall was not complete ({recall.degraded}), so it cannot be measured.")

@@ -50,7 +50,8 @@ class Command(MemoryCommand):
                 top_k=options["k"],
                 # A search, not a prompt: the number is the only limit.
                 token_budget=MAX_TOKENS,
-            )
+            ),
+            patience=retrieval.PATIENCE,
         )
         if options["json"]:
             data = {
