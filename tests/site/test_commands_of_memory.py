@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from memory import access, demo, erasure
+from memory import access, backends, demo, erasure
 from memory.capture.importing import user_key
+from memory.conf import get_config
+from memory.llm.hashing import HashEmbedder
 from memory.models import (
     ApiKey,
     ConsentEvent,
@@ -121,6 +124,24 @@ def test_ask_shows_answer_and_trace(imported):
     body = json.loads(run("ask", "Who plays the cello?", "--guild", str(GUILD), "--user", "ben", "--json"))
     assert body["memories"][0]["text"] == "My sister plays the cello" and body["trace_id"]
     assert Message.objects.count() == 3
+
+
+def test_ask_waits_for_a_model_that_is_loaded_first(imported, settings):
+    class Loads(HashEmbedder):
+        loaded = False
+
+        def embed_query(self, text):
+            if not self.loaded:
+                time.sleep(1)
+            self.loaded = True
+            return super().embed_query(text)
+
+    config = get_config()
+    settings.MUSEBOT = config.model_copy(
+        update={"memory": config.memory.model_copy(update={"recall_timeout": 0.5})}
+    )
+    with backends.override(embedder=Loads()):
+        assert "Recall was not complete" not in run("ask", "Who plays the cello?", "--guild", str(GUILD))
 
 
 def test_the_key_alone_is_on_standard_output():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from dataclasses import asdict
@@ -9,7 +10,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from memory import chat
+from memory import backends, chat
+from memory.conf import get_config
 from memory.errors import MusebotError
 from memory.management import arguments
 from memory.management.base import MemoryCommand
@@ -47,6 +49,10 @@ class Command(MemoryCommand):
             operator=True,
             origin="command",
         )
+        if guild is not None and get_config().memory_enabled:
+            # Loading a model may take longer than a reply waits for vectors; without one, words serve.
+            with contextlib.suppress(MusebotError):
+                backends.embedder().embed_query(request.question)
         result = self._run(request, stream=not options["json"])
         if options["json"]:
             self.stdout.write(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
