@@ -33,7 +33,7 @@ _HIDDEN = re.compile(r"\]\((?=\s*<?\s*(?:[a-z][a-z0-9+.\-]*:|[\w.\-]+/))", re.IG
 _TICKS = re.compile(r"`+")
 _END = ".,;:!?'\"*_~|)]}>…"
 _UNFINISHED = re.compile(
-    r"(?:https?|steam|discord)://[^\s<]*\Z|\](?:\(\s*<?\s*[^\s<>`]*)?\Z|`+\Z"
+    r"(?:https?|steam|discord)://[^\s<]*\Z|\](?:\(\s*<?\s*[^\s<]*)?\Z|`+\Z"
     rf"|(?:{'|'.join(map(re.escape, _HOSTS))})[^\s<`]*\Z",
     re.IGNORECASE,
 )
@@ -74,6 +74,8 @@ class LinkFilter:
     def __init__(self, retrieved: Iterable[str]) -> None:
         self._given = frozenset[str]().union(*map(addresses, retrieved))
         self._held = ""
+        self._before = ""
+        """The character before the text that is looked at next."""
         self._fenced = False
         self._strange = False
         """Rows of backticks that are read in more than one way: from there on nothing is taken for code."""
@@ -93,28 +95,31 @@ class LinkFilter:
         return self._checked(held)
 
     def _checked(self, text: str) -> str:
-        shown, last = [], 0
+        shown, last, before = [], 0, self._before
+        self._before = text[-1:] or before
         for ticks in _TICKS.finditer(text):
             size = len(ticks[0])
             closes = size < 3 and self._lone[size - 1] % 2 == 1
-            shown += [self._part(text[last : ticks.start()], goes_on=not closes), ticks[0]]
-            last = ticks.end()
+            shown += [self._part(text[last : ticks.start()], before, goes_on=not closes), ticks[0]]
+            last, before = ticks.end(), "`"
             if size > 3:
                 self._strange = True
             elif size == 3:
                 self._fenced = not self._fenced
             elif not self._fenced:
                 self._lone[size - 1] += 1
-        return "".join((*shown, self._part(text[last:], goes_on=False)))
+        return "".join((*shown, self._part(text[last:], before, goes_on=False)))
 
-    def _part(self, text: str, *, goes_on: bool) -> str:
+    def _part(self, text: str, before: str, *, goes_on: bool) -> str:
         """``goes_on``: a mark of code follows that an address at the end would take in."""
         if self._fenced and not self._strange and not any(count % 2 for count in self._lone):
             return text
         text = _HIDDEN.sub("] (", text)
         end = len(text) if goes_on else -1
         text = _ADDRESS.sub(lambda found: self._address(found, cut=found.end() == end), text)
-        return _INVITE.sub(self._invite, text)
+        # Behind a slash it is a part of a path, wherever the answer was cut into pieces.
+        shown = _INVITE.sub(self._invite, before + text)
+        return shown[len(before) :]
 
     def _address(self, found: re.Match[str], *, cut: bool) -> str:
         if not cut and self._was_retrieved(f"{found[1]}://{_trimmed(found[2])}"):
@@ -136,12 +141,23 @@ class LinkFilter:
 
 def _unfinished(text: str) -> int:
     """Where something begins that may become an address, hidden or not, or a mark of code; the end if nothing does."""
-    found = _UNFINISHED.search(text, max(0, len(text) - LONGEST - _MOST_AHEAD))
+    since = max(0, len(text) - LONGEST - _MOST_AHEAD)
+    found = _UNFINISHED.search(text, since)
     start = found.start() if found else len(text)
     low = text[-_MOST_AHEAD:].lower()
     for length in range(len(low), 0, -1):
         if any(one.startswith(low[-length:]) for one in _STARTS):
-            return min(start, len(text) - length)
+            start = min(start, len(text) - length)
+            break
+    return _not_within(text, start, since)
+
+
+def _not_within(text: str, start: int, since: int) -> int:
+    """``start``, or where the address begins that it would cut in two."""
+    for pattern in (_ADDRESS, _INVITE):
+        for one in pattern.finditer(text, since):
+            if one.start() < start < one.end():
+                return _not_within(text, one.start(), since)
     return start
 
 

@@ -157,6 +157,11 @@ answers = st.lists(
 
 @given(answers, st.integers(1, 9))
 @example("](https:", 1)
+@example("/discord.gg/0<", 1)
+@example("](https://evil.example/steal`<", 1)
+@example("](<https://><<", 1)
+@example("discord.gg/](`\n>", 1)
+@example("](discord.gg/> ``", 1)
 @example("`" + GIVEN + "`" + "secret", 3)
 @settings(max_examples=200, deadline=None)
 def test_whatever_it_says_and_however_it_streams(answer: str, size: int) -> None:
