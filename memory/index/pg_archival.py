@@ -127,6 +127,8 @@ class ArchivalVectors:
             return [(int(key), float(cosine)) for key, cosine in cursor.fetchall()]
 
     def vectors(self, ids: Sequence[int]) -> dict[int, Vector]:
+        if not ids:
+            return {}
         with connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT key, vector_send(embedding) FROM {self.table} WHERE key = ANY(%s::bigint[])",

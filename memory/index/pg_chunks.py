@@ -145,6 +145,8 @@ class ChunkVectors:
             return [(int(key), float(cosine)) for key, cosine in cursor.fetchall()]
 
     def vectors(self, keys: Sequence[int]) -> dict[int, tuple[Vector, Vector]]:
+        if not keys:
+            return {}
         with connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT key, vector_send(embedding), vector_send(plain) FROM {self.table} "

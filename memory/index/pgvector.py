@@ -158,6 +158,8 @@ class PgVectorIndex:
             return [VectorHit(int(key), float(cosine)) for key, cosine in cursor.fetchall()]
 
     def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
+        if not keys:
+            return {}
         with connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT key, vector_send(embedding) FROM {self.table} WHERE key = ANY(%s::bigint[])",

@@ -173,6 +173,8 @@ class ArchivalVectors:
         return sorted(found, key=lambda hit: (-hit[1], -hit[0]))[:k]
 
     def vectors(self, ids: Sequence[int]) -> dict[int, Vector]:
+        if not ids:
+            return {}
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT stored.rowid, stored.embedding FROM json_each(%s) AS wanted "

@@ -196,6 +196,8 @@ class ChunkVectors:
 
     def vectors(self, keys: Sequence[int]) -> dict[int, tuple[Vector, Vector]]:
         """Both vectors of those passages that have them."""
+        if not keys:
+            return {}
         with connection.cursor() as cursor:
             # The order of a CROSS JOIN is kept: one look-up a key, where "rowid IN (…)" would scan the whole table.
             cursor.execute(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import BigIntegerField, Count, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet
 
 from memory.models import (
     ArchivalEntry,
@@ -103,7 +103,9 @@ def _given(user_id: int) -> Q:
 def _memories_of(user_id: int) -> QuerySet[ReplyMemory]:
     """Used memories of a member, to be looked for from the side of replies: the sum keeps the database from their index."""
     used = ReplyMemory.objects.filter(injected=True)
-    return used.annotate(owner=F("message__member_id") + 0).filter(owner=user_id)
+    # Of two integers Django makes a small one, which no id of Discord fits in.
+    owner = ExpressionWrapper(F("message__member_id") + 0, output_field=BigIntegerField())
+    return used.annotate(owner=owner).filter(owner=user_id)
 
 
 def _counts(rows: QuerySet[ReplyMemory] | QuerySet[ReplyFact]) -> dict[uuid.UUID, int]:

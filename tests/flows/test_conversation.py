@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from celery import Celery
 
+from memory.erasure.server import PROVEN, SEARCHED_FILES, SEARCHED_ROWS
 from tests.flows.admin import admin_at, erase_member, start_dashboard
 from tests.flows.stack import Community, Stack, running_ollama, words
 from tests.simulators.discord import DiscordSim
@@ -21,8 +22,8 @@ DATA = json.loads((Path(__file__).parents[1] / "data" / "conversation.json").rea
 TEXTS = {message["id"]: message["text"] for message in DATA["messages"]}
 ONLY_ILSE = ("quillwort", "zymurgist")
 """Words that nobody but Ilse uses, and she in each of her messages."""
-WORDS_OF_ITS_OWN = {"running"}
-"""What the product writes into the database itself: states of work and erasures. Wake-ups in the broker's folder add their own."""
+WORDS_OF_ITS_OWN = {"running"} | words(f"{PROVEN} {SEARCHED_ROWS} {SEARCHED_FILES}")
+"""What the product writes into the database itself: states of work, and what a receipt says. Wake-ups in the broker's folder add their own."""
 ENOUGH = 24
 """Questions of the 30 that have to have a memory which answers them in the prompt."""
 

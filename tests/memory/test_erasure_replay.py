@@ -9,7 +9,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from memory import capture, consent, erasure
@@ -50,9 +50,46 @@ class Backup:
         shutil.copy(self.path, database())
 
 
+class BackupOfRows:
+    """The same on PostgreSQL: every table as it was, kept in a schema that Musebot does not know."""
+
+    def make(self):
+        with connection.cursor() as cursor:
+            cursor.execute("DROP SCHEMA IF EXISTS kept CASCADE")
+            cursor.execute("CREATE SCHEMA kept")
+            for name in self._tables(cursor, "public"):
+                cursor.execute(f"CREATE TABLE kept.{name} AS TABLE public.{name}")
+
+    def restore(self):
+        with transaction.atomic(), connection.cursor() as cursor:
+            # Rows that refer to each other come in any order.
+            cursor.execute("SET LOCAL session_replication_role = replica")
+            kept = self._tables(cursor, "kept")
+            for name in self._tables(cursor, "public"):
+                cursor.execute(f"DELETE FROM public.{name}" if name in kept else f"DROP TABLE public.{name}")
+            for name in kept:
+                cursor.execute(f"INSERT INTO public.{name} SELECT * FROM kept.{name}")
+
+    def drop(self):
+        with connection.cursor() as cursor:
+            cursor.execute("DROP SCHEMA IF EXISTS kept CASCADE")
+
+    @staticmethod
+    def _tables(cursor, schema):
+        cursor.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = %s AND tablename LIKE 'memory\\_%%'", [schema]
+        )
+        return [name for (name,) in cursor.fetchall()]
+
+
 @pytest.fixture
 def backup(tmp_path):
-    return Backup(tmp_path)
+    if connection.vendor == "sqlite":
+        yield Backup(tmp_path)
+        return
+    kept = BackupOfRows()
+    yield kept
+    kept.drop()
 
 
 def forget(someone, **narrow):
