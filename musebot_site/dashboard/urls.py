@@ -12,6 +12,7 @@ from musebot_site.dashboard.views import (
     access,
     accounts,
     audit,
+    comparison,
     core_memory,
     document_actions,
     documents,
@@ -298,6 +299,13 @@ urlpatterns = [
         changes="erasure.continued",
     ),
     page("playground/", playground.index, "playground", needs=P.PLAYGROUND, changes="playground.asked"),
+    page(
+        "playground/compare/",
+        comparison.index,
+        "playground-compare",
+        needs=P.PLAYGROUND,
+        changes="playground.compared",
+    ),
     page(
         "playground/stream/",
         playground.stream,

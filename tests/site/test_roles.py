@@ -119,6 +119,9 @@ ROUTES = {
     "erasure-receipt": Route(PRIVACY),
     "erasure-continue": Route(PRIVACY, get=False),
     "playground": Route(MODERATION, post=(("guild", "{guild_id}"), ("question", "What?"))),
+    "playground-compare": Route(
+        MODERATION, post=(("guild", "{guild_id}"), ("question", "What is remembered?"))
+    ),
     "playground-stream": Route(MODERATION, get=False),
     "sandbox": Route("owner", get=False),
     "replies": Route(MODERATION),
