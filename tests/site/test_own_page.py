@@ -94,7 +94,7 @@ def test_only_ones_own_memories_are_listed_page_by_page(client, ada, bob):
         MessageFactory(channel=row.channel, member=row.member, text=f"note {number}")
     first = client.get("/me/memories/")
     found = first.context["found"]
-    assert len(found.rows) == 50 and found.next_cursor
+    assert len(found.rows) == 40 and found.next_cursor
     second = client.get("/me/memories/", {"cursor": found.next_cursor}).context["found"]
     texts = {row.text for row in (*found.rows, *second.rows)}
     assert len(texts) == 71 and OTHERS not in texts
