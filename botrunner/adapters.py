@@ -78,8 +78,14 @@ def guild_of(guild: discord.Guild | None, channel_id: int) -> GuildInfo:
 
 
 def channel_of(channel: Any) -> ChannelInfo:
-    """Any channel or thread. What a thread belongs to goes with it, since its settings count for the thread too."""
-    parent = None
+    """Any channel or thread. What a thread belongs to goes with it, since its settings count for the thread too.
+
+    So does the category that a channel stands in.
+    """
+    parent = category = None
+    in_server = isinstance(channel, discord.abc.GuildChannel)
+    if in_server and channel.category is not None:
+        category = ChannelInfo(id=channel.category.id, name=channel.category.name, kind="category")
     if isinstance(channel, discord.Thread):
         known = channel.parent
         parent = channel_of(known) if known is not None else ChannelInfo(id=channel.parent_id)
@@ -90,6 +96,8 @@ def channel_of(channel: Any) -> ChannelInfo:
         kind=KINDS.get(getattr(channel, "type", None), "private_thread"),  # type: ignore[arg-type]
         topic=getattr(channel, "topic", None) or "",
         parent=parent,
+        category=category,
+        uncategorised=in_server and channel.category_id is None,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from botrunner.raw import KINDS, Reader, channel_info
+from botrunner.raw import CATEGORY, KINDS, Reader, channel_info
 from botrunner.rest import Forbidden, Missing, Rest
 from memory.capture.backfill import ListedChannel
 from memory.types import ChannelInfo, GuildInfo
@@ -92,7 +92,12 @@ async def list_channels(
     guild_id = server.info.id
     found = await rest.get(f"/guilds/{guild_id}/channels", bucket=f"guild:{guild_id}:channels")
     raw = [one for one in found if int(one["type"]) in KINDS]
-    infos = {int(one["id"]): channel_info(one) for one in raw}
+    categories = {
+        int(one["id"]): ChannelInfo(int(one["id"]), str(one.get("name") or ""), "category")
+        for one in found
+        if int(one["type"]) == CATEGORY
+    }
+    infos = {int(one["id"]): channel_info(one, categories=categories) for one in raw}
     why = {int(one["id"]): server.why_not(one) for one in raw}
     listed = [ListedChannel(infos[id], why[id], _newest(one)) for one in raw for id in [int(one["id"])]]
     active = await rest.get(f"/guilds/{guild_id}/threads/active", bucket=f"guild:{guild_id}:threads")

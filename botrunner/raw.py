@@ -157,12 +157,26 @@ def _attachment(data: Mapping[str, Any]) -> AttachmentInfo:
     )
 
 
-def channel_info(data: Mapping[str, Any], parent: ChannelInfo | None = None) -> ChannelInfo:
-    """A channel or thread; one of an unknown kind is taken for the most private one there is."""
+CATEGORY = 4
+"""Type of the categories that channels stand in."""
+
+
+def channel_info(
+    data: Mapping[str, Any],
+    parent: ChannelInfo | None = None,
+    categories: Mapping[int, ChannelInfo] | None = None,
+) -> ChannelInfo:
+    """A channel or thread; one of an unknown kind is taken for the most private one there is.
+
+    ``categories`` are all of the server, by id; without them it is not known in which a channel stands.
+    """
+    above = int(data.get("parent_id") or 0)
     return ChannelInfo(
         id=int(data["id"]),
         name=str(data.get("name") or ""),
         kind=KINDS.get(int(data["type"]), "private_thread"),
         topic=str(data.get("topic") or ""),
         parent=parent,
+        category=(categories or {}).get(above),
+        uncategorised=categories is not None and not above,
     )

@@ -1,4 +1,4 @@
-"""Keys of the API: made, checked and revoked. Only a hash is stored; what a key may do are its scopes."""
+"""Keys of the API: made, checked and revoked. Only a hash is stored; what a key may do are its scopes, and where, its servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from memory.errors import InvalidInput, NotFound
-from memory.models import ApiKey
+from memory.models import ApiKey, Guild
 
 SCOPES = {
     "read": "see memories, members, jobs and traces, and recall",
@@ -35,15 +35,24 @@ class Access:
     key_id: int
     name: str
     scopes: frozenset[str]
+    servers: frozenset[int] | None = None
+    """Discord's ids of the servers that it is limited to; None for no limit."""
 
     def allows(self, scope: str) -> bool:
         return scope in self.scopes or "admin" in self.scopes
 
+    def reaches(self, guild_id: int | None) -> bool:
+        """Whether it may be used for this server; a limited key reaches nothing that belongs to none."""
+        return self.servers is None or guild_id in self.servers
 
-def make_key(*, name: str, scopes: Iterable[str] = ("admin",)) -> tuple[ApiKey, str]:
-    """Makes a key; the second value is the key itself, which cannot be had again.
 
-    Raises ``InvalidInput`` for an empty name or a scope that does not exist.
+def make_key(
+    *, name: str, scopes: Iterable[str] = ("admin",), guild_ids: Iterable[int] | None = None
+) -> tuple[ApiKey, str]:
+    """Makes a key; the second value is the key itself, which cannot be had again. ``guild_ids`` are Discord's, of the servers
+    that it is limited to (None: no limit).
+
+    Raises ``InvalidInput`` for an empty name, and for a scope or a server that does not exist.
     """
     name, wanted = name.strip(), sorted(set(scopes))
     if not name or len(name) > 100 or not name.isprintable():
@@ -51,9 +60,24 @@ def make_key(*, name: str, scopes: Iterable[str] = ("admin",)) -> tuple[ApiKey, 
     unknown = [scope for scope in wanted if scope not in SCOPES]
     if unknown or not wanted:
         raise InvalidInput(f"Scopes are {', '.join(SCOPES)}; name one or more of them.", field="scopes")
+    servers = None if guild_ids is None else _servers(set(guild_ids), wanted)
     key = PREFIX + secrets.token_urlsafe(32)
-    row = ApiKey.objects.create(name=name, prefix=key[: len(PREFIX) + 6], digest=_digest(key), scopes=wanted)
+    row = ApiKey.objects.create(
+        name=name, prefix=key[: len(PREFIX) + 6], digest=_digest(key), scopes=wanted, guilds=servers
+    )
     return row, key
+
+
+def _servers(ids: set[int], scopes: list[str]) -> list[str]:
+    """As they are stored: ids as text, since not every JSON reader holds 64 bits."""
+    if "admin" in scopes:
+        raise InvalidInput("A key that may do everything cannot be limited to servers.", field="guild_ids")
+    known = Guild.objects.filter(discord_id__in=ids, kind=Guild.Kind.GUILD).values_list(
+        "discord_id", flat=True
+    )
+    if not ids or set(known) != ids:
+        raise InvalidInput("Name one or more servers that the bot is on.", field="guild_ids")
+    return [str(one) for one in sorted(ids)]
 
 
 def check_key(key: str) -> Access | None:
@@ -69,7 +93,12 @@ def check_key(key: str) -> Access | None:
     if row.last_used_at is None or row.last_used_at < now - USED_EVERY:
         stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USED_EVERY)
         ApiKey.objects.filter(stale, id=row.id).update(last_used_at=now)
-    return Access(row.id, row.name, frozenset(row.scopes))
+    return Access(row.id, row.name, frozenset(row.scopes), servers_of(row))
+
+
+def servers_of(row: ApiKey) -> frozenset[int] | None:
+    """Discord's ids of the servers that a key is limited to; None for no limit."""
+    return None if row.guilds is None else frozenset(map(int, row.guilds))
 
 
 def revoke_key(*, key_id: int) -> ApiKey:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -11,7 +12,7 @@ from django.utils import timezone
 
 from memory import audit
 from memory.conf import get_config
-from memory.errors import Conflict, ConsentMissing, MemoryDisabled, StaleEpoch
+from memory.errors import Conflict, ConsentMissing, MemoryDisabled, NotFound, StaleEpoch
 from memory.models import ConsentEvent, Guild, GuildMember, Member, SubjectEpoch
 from memory.models.fast import get
 from memory.models.locks import hold, locked
@@ -125,7 +126,7 @@ def give(*, person: Person, origin: str, guild: GuildInfo | None = None) -> tupl
         elif member.withdrawn_at is not None:
             raise Conflict("What was stored of you is still being erased. Opt in again when that is done.")
         elif member.paused_at is not None:
-            Member.objects.filter(user_id=person.id).update(paused_at=None)
+            _set_paused(person.id, None, origin=origin, by=audit.member(person.id))
         locked(Member.objects.filter(user_id=person.id)).first()  # a message of theirs may be on its way, too
         if guild is not None:
             row = Guild.objects.filter(discord_id=guild.id).first()
@@ -136,6 +137,40 @@ def give(*, person: Person, origin: str, guild: GuildInfo | None = None) -> tupl
                     defaults={"username": person.username, "display_name": person.display_name},
                 )
     return member, new
+
+
+def pause(*, user_id: int, origin: str, by: str) -> bool:
+    """Nothing new of the member is stored from now on; what is there stays and is recalled. False if it is so already.
+
+    ``by`` is the audit's actor. Raises ``NotFound`` for whoever has not opted in or is being erased.
+    """
+    return _change_pause(user_id, paused=True, origin=origin, by=by)
+
+
+def resume(*, user_id: int, origin: str, by: str) -> bool:
+    """Ends a pause. The consent is the one that the member gave: nobody else's is made of it."""
+    return _change_pause(user_id, paused=False, origin=origin, by=by)
+
+
+def _change_pause(user_id: int, *, paused: bool, origin: str, by: str) -> bool:
+    with transaction.atomic():
+        hold("consent", user_id)
+        member = locked(Member.objects.filter(user_id=user_id, withdrawn_at=None)).first()
+        if member is None:
+            raise NotFound("This person has not opted in, or is being erased.")
+        if (member.paused_at is not None) == paused:
+            return False
+        _set_paused(user_id, timezone.now() if paused else None, origin=origin, by=by)
+    return True
+
+
+def _set_paused(user_id: int, at: datetime | None, *, origin: str, by: str) -> None:
+    Member.objects.filter(user_id=user_id).update(paused_at=at)
+    action = ConsentEvent.Action.RESUMED if at is None else ConsentEvent.Action.PAUSED
+    ConsentEvent.objects.create(
+        subject=subject_hash(user_id), action=action, at=at or timezone.now(), origin=origin
+    )
+    _record(user_id, f"consent.{action}", by=by)
 
 
 def begin_epoch(*, user_id: int) -> int:

@@ -1,7 +1,7 @@
 """What is remembered, answered and recalled where: the policies of servers and channels, each with where its value comes from.
 
-The nearest that says something counts: a thread, the channel that it belongs to, its server, and last the configuration. What the
-configuration closes stays closed, and a server that is switched off is off in all its channels.
+The nearest that says something counts: a thread, the channel that it belongs to, the category of that, its server, and last the
+configuration. What the configuration closes stays closed, and a server that is switched off is off in all its channels.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from memory.models.fast import get
 
 T = TypeVar("T")
 
-Origin = Literal["here", "channel", "server", "configuration", "switched off"]
-"""``here`` is the channel or thread itself, ``channel`` the one that a thread belongs to."""
+Origin = Literal["here", "channel", "category", "server", "configuration", "switched off"]
+"""``here`` is what was asked for: channel, thread or category; ``channel`` the one that a thread belongs to."""
 READERS, CHANNEL, NOTHING = Guild.Recalls.READERS, Guild.Recalls.CHANNEL, Guild.Recalls.NOTHING
 
 
@@ -59,13 +59,17 @@ def policy_for(guild_id: int, channel_ids: Sequence[int]) -> Policy:
 def _policy(guild: Guild | None, channel_ids: Sequence[int]) -> Policy:
     rows = {row.discord_id: row for row in _with_parents(channel_ids)}
     ids = [*channel_ids, *(one for one in rows if one not in channel_ids)]
-    return resolve(guild, [rows[one] for one in ids if one in rows], ids=ids)
+    return resolve(guild, with_categories([rows[one] for one in ids if one in rows]), ids=ids)
 
 
 def resolve(guild: Guild | None, channels: Sequence[Channel], *, ids: Collection[int] = ()) -> Policy:
-    """The policy from rows: a channel with those that it inherits from, nearest first. ``ids``: where some have no row."""
+    """The policy from rows: a channel with those that it inherits from (``lineage``), nearest first. ``ids``: where some have no row.
+
+    The configuration names channels; the id of a category means nothing there.
+    """
     discord = get_config().discord
-    barred, unlisted = _by_configuration(discord, ids or [row.discord_id for row in channels])
+    named = ids or [row.discord_id for row in channels if row.kind != Channel.CATEGORY]
+    barred, unlisted = _by_configuration(discord, named)
     off = guild is not None and not guild.enabled
     return Policy(
         capture=_closed(barred, "", off=off) or _switch("capture_enabled", channels, guild, default=True),
@@ -75,9 +79,28 @@ def resolve(guild: Guild | None, channels: Sequence[Channel], *, ids: Collection
     )
 
 
-def inherited(guild: Guild) -> Policy:
-    """What counts in a channel of the server that says nothing itself."""
-    return resolve(guild, [])
+def inherited(guild: Guild, channel: Channel | None = None) -> Policy:
+    """What counts in this channel (None: in one that stands in no category) while it says nothing itself."""
+    return resolve(guild, lineage(channel)[1:] if channel is not None else [])
+
+
+def lineage(channel: Channel) -> list[Channel]:
+    """A channel, thread or category with those that it inherits from, itself first."""
+    return with_categories([row for row in (channel, channel.parent) if row is not None])
+
+
+def with_categories(rows: Sequence[Channel]) -> list[Channel]:
+    """The rows of a thread and its channel, followed by the category that they stand in; one that was deleted does not count."""
+    known = {row.discord_id for row in rows}
+    found = list(rows)
+    for row in rows:
+        if row.category_id is not None and row.category_id not in known:
+            known.add(row.category_id)
+            known_to_row = Channel._meta.get_field("category").is_cached(row)
+            category = row.category if known_to_row else get(Channel, discord_id=row.category_id)
+            if category is not None and category.deleted_at is None:
+                found.append(category)
+    return found
 
 
 def recalled_from(guild: Guild, channel_id: int, visible: Collection[int] | None) -> frozenset[int] | None:
@@ -134,13 +157,19 @@ def _switch(name: str, channels: Sequence[Channel], guild: Guild | None, *, defa
     for place, row in enumerate(channels):
         value: bool | None = getattr(row, name)
         if value is not None:
-            return Setting(value, "channel" if place else "here")
+            return Setting(value, _origin(place, row))
     of_server: bool | None = getattr(guild, name) if guild is not None else None
     return Setting(default, "configuration") if of_server is None else Setting(of_server, "server")
+
+
+def _origin(place: int, row: Channel) -> Origin:
+    if not place:
+        return "here"
+    return "category" if row.kind == Channel.CATEGORY else "channel"
 
 
 def _recall(channels: Sequence[Channel], guild: Guild | None) -> Setting[str]:
     for place, row in enumerate(channels):
         if row.recalls:
-            return Setting(row.recalls, "channel" if place else "here")
+            return Setting(row.recalls, _origin(place, row))
     return Setting(guild.recalls if guild is not None else str(READERS), "server")

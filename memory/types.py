@@ -24,10 +24,14 @@ class ChannelInfo:
     id: int
     name: str = ""
     kind: str = "text"
-    """text, announcement, voice, stage, forum, public_thread, private_thread, dm"""
+    """text, announcement, voice, stage, forum, public_thread, private_thread, dm, category"""
     topic: str = ""
     parent: ChannelInfo | None = None
     """The channel that a thread belongs to; a thread inherits its settings."""
+    category: ChannelInfo | None = None
+    """The category that a channel stands in; what the channel does not set itself is inherited from it."""
+    uncategorised: bool = False
+    """Known to stand in none. Without this and ``category`` it is not known, and what was known before holds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
         access = check_key(key.strip()) if scheme.lower() == "bearer" else None
         if access is None:
             return _refusal(401, "unauthorized", "Send a valid key: Authorization: Bearer KEY.")
+        if access.servers is not None:
+            return _refusal(403, "forbidden", "This key is limited to servers, and these figures are of all.")
         if not access.allows("read"):
             return _refusal(403, "forbidden", "This key does not have the scope 'read'.")
     return HttpResponse(

@@ -42,8 +42,9 @@ def upsert_guild(info: GuildInfo) -> Guild:
 
 
 def upsert_channel(guild: Guild, info: ChannelInfo) -> Channel:
-    """The row of a channel, and of the one that it is a thread of. A name or topic that is not known leaves the old one."""
+    """The row of a channel, of the one that it is a thread of, and of its category. What is not known leaves the old one."""
     parent = upsert_channel(guild, info.parent) if info.parent else None
+    category = upsert_channel(guild, info.category) if info.category else None
     row, new = get(Channel, discord_id=info.id), False
     if row is None:
         row, new = Channel.objects.get_or_create(
@@ -51,6 +52,7 @@ def upsert_channel(guild: Guild, info: ChannelInfo) -> Channel:
             defaults={
                 "guild": guild,
                 "parent": parent,
+                "category": category,
                 "kind": info.kind,
                 "name": clean(info.name)[:200],
                 "topic": clean(info.topic),
@@ -62,7 +64,12 @@ def upsert_channel(guild: Guild, info: ChannelInfo) -> Channel:
             values["kind"] = info.kind
         if parent is not None:
             values["parent_id"] = parent.discord_id
+        if category is not None:
+            values["category_id"] = category.discord_id
         _keep_current(row, **values)
+        if info.uncategorised and row.category_id is not None:
+            row.category = None
+            row.save(update_fields=["category"])
     return row
 
 
@@ -82,6 +89,17 @@ def lineage(channel: ChannelInfo) -> list[int]:
         found.append(level.id)
         level = level.parent
     return found
+
+
+def _with_category(channel: ChannelInfo, rows: list[Channel]) -> list[Channel]:
+    """The rows with that of the category: the one that Discord names now, or else the one that is known."""
+    top = channel
+    while top.parent is not None:
+        top = top.parent
+    if top.category is None and not top.uncategorised:
+        return policies.with_categories(rows)
+    row = get(Channel, discord_id=top.category.id) if top.category is not None else None
+    return rows if row is None or row.deleted_at is not None else [*rows, row]
 
 
 def why_closed(guild: GuildInfo, channel: ChannelInfo) -> str:
@@ -112,4 +130,5 @@ def why_closed(guild: GuildInfo, channel: ChannelInfo) -> str:
         return "guild_left"
     if server is not None and not server.enabled:
         return "server_disabled"
+    rows = _with_category(channel, rows)
     return "" if policies.resolve(server, rows, ids=nearest).capture.value else "capture_disabled"

@@ -66,7 +66,8 @@ def change_channels(
 ) -> list[Channel]:
     """Sets policies of channels by name (``FOR_CHANNELS``; None or empty is inherited); threads follow theirs.
 
-    ``channel_ids`` are Discord's, None for all channels of the server; those of other servers are passed over. Returns what
+    ``channel_ids`` are Discord's, of channels and categories, None for all channels of the server (which leaves the categories
+    as they are); those of other servers are passed over. Returns what
     changed. Raises ``NotFound``, ``InvalidInput``, and ``PolicyConflict``: then nothing is changed.
     """
     _check(values, FOR_CHANNELS)
@@ -75,7 +76,10 @@ def change_channels(
     with transaction.atomic():
         guild = _server(guild_id)
         rows = locked(Channel.objects.filter(guild=guild, deleted_at=None).order_by("discord_id"))
-        rows = rows.filter(parent=None) if channel_ids is None else rows.filter(discord_id__in=channel_ids)
+        if channel_ids is None:
+            rows = rows.filter(parent=None).exclude(kind=Channel.CATEGORY)
+        else:
+            rows = rows.filter(discord_id__in=channel_ids)
         changed = [row for row in rows if any(getattr(row, name) != value for name, value in values.items())]
         if not changed:
             return []
@@ -119,7 +123,7 @@ def _stop_reading(guild: Guild) -> None:
     scans = set()
     for one in waiting:
         row = known.get(one.channel_id)
-        lineage = [level for level in (row, row.parent if row else None) if level is not None]
+        lineage = policies.lineage(row) if row is not None else []
         if not policies.resolve(guild, lineage, ids=[one.channel_id]).capture.value:
             ScanChannel.objects.filter(pk=one.pk).update(
                 state=ScanChannel.State.UNREADABLE, error_code="capture_disabled", due_at=timezone.now()

@@ -1,5 +1,6 @@
 """From stored messages to vectors."""
 
+from memory.embedding.again import embed_again
 from memory.embedding.building import migrate_entries
 from memory.embedding.change import Change, cancel, change, pause, resume, start
 from memory.embedding.estimate import Estimate, estimate
@@ -19,6 +20,7 @@ __all__ = [
     "change",
     "drop_expired",
     "drop_kept",
+    "embed_again",
     "embed_entries",
     "embedded_text",
     "estimate",

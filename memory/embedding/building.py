@@ -218,8 +218,8 @@ def _may_be_embedded(keys: Sequence[int], refused: frozenset[int]) -> list[Messa
     return [row for row in rows.select_related("member").order_by("key") if embedded_text(row)]
 
 
-def queue_again(keys: Sequence[int]) -> None:
-    """Has messages embedded as new ones are; in the caller's transaction."""
+def queue_again(keys: Sequence[int]) -> int:
+    """Has messages embedded as new ones are, and tells how many; in the caller's transaction."""
     rows = Message.objects.filter(key__in=keys, embedding__in=EMBEDDED)
     owners = list(rows.values_list("key", "member_id"))
     epochs = dict(
@@ -227,6 +227,7 @@ def queue_again(keys: Sequence[int]) -> None:
     )
     rows.update(embedding=Message.Embedding.PENDING, space=None)
     outbox.enqueue_many("embed", [(key, owner, epochs.get(owner, 0)) for key, owner in owners])
+    return len(owners)
 
 
 def drop_retired() -> None:

@@ -46,7 +46,7 @@ def guild_of_channel(text: str) -> Guild:
 
 def find_channel(guild: Guild, text: str) -> Channel:
     """By id, by the id that an import knew it by, or by name."""
-    rows = Channel.objects.select_related("parent").filter(guild=guild)
+    rows = Channel.objects.select_related("parent").filter(guild=guild).exclude(kind=Channel.CATEGORY)
     ids = [channel_key(guild.discord_id, text)]
     if text.isascii() and text.isdecimal() and int(text) <= MAX_ID:
         ids.append(int(text))

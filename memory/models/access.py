@@ -12,6 +12,12 @@ class ApiKey(models.Model):
     prefix = models.CharField(max_length=12, help_text="First characters, to tell keys apart.")
     digest = models.CharField(max_length=64, unique=True)
     scopes = models.JSONField(default=list)
+    guilds = models.JSONField(
+        null=True,
+        blank=True,
+        default=None,
+        help_text="Ids of the servers that it is limited to; nothing for no limit.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)

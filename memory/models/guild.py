@@ -89,13 +89,24 @@ class Audience(models.Model):
 class Channel(models.Model):
     """A channel, thread, forum post or private conversation.
 
-    A policy that is empty is inherited: a thread's from the channel it belongs to, a channel's from its server.
+    A policy that is empty is inherited: a thread's from the channel it belongs to, a channel's from its category, and last from
+    the server. A category is a row as well (kind ``category``); nothing is said in one.
     """
+
+    CATEGORY = "category"
 
     discord_id = models.BigIntegerField(primary_key=True)
     guild = models.ForeignKey(Guild, on_delete=models.CASCADE, related_name="channels")
     parent = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="threads"
+    )
+    category = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="channels_below",
+        help_text="Whose policies count where the channel has none of its own.",
     )
     kind = models.CharField(max_length=20, default="text")
     name = models.CharField(max_length=200, blank=True)
@@ -121,4 +132,5 @@ class Channel(models.Model):
     )
 
     def __str__(self) -> str:
-        return f"#{self.name}" if self.name else str(self.discord_id)
+        mark = "" if self.kind == self.CATEGORY else "#"
+        return f"{mark}{self.name}" if self.name else str(self.discord_id)

@@ -71,6 +71,8 @@ class ConsentEvent(models.Model):
     class Action(models.TextChoices):
         GIVEN = "given"
         WITHDRAWN = "withdrawn"
+        PAUSED = "paused"
+        RESUMED = "resumed"
 
     subject = models.CharField(max_length=32, db_index=True)
     action = models.CharField(max_length=10, choices=Action)

@@ -108,7 +108,7 @@ def safe_name(name: str) -> str:
     clean = "".join(
         one for one in clean if unicodedata.category(one) not in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     )
-    clean = _SEPARATORS.split(clean)[-1].replace("://", "∶⁄⁄").translate(_UNSAFE)
+    clean = _SEPARATORS.split(clean)[-1].translate(_UNSAFE)
     clean = " ".join(clean.split()).lstrip(".").strip()
     if not any(one.isalnum() for one in clean):
         raise RagError(

@@ -25,6 +25,7 @@ from memory.rag.documents import INGEST as INGEST
 from memory.rag.documents import prune
 from memory.rag.embedding import BATCH, embed
 from memory.rag.errors import RagError
+from memory.rag.sandbox import Unwanted
 from memory.rag.spaces import Space
 
 logger = logging.getLogger(__name__)
@@ -51,6 +52,9 @@ def ingest_entries(entries: Sequence[OutboxEntry], settings: RagSettings | None 
                 outbox.finish([entry])
                 continue
             _embed(version, entry)
+        except Unwanted:
+            outbox.finish([entry])
+            logger.info("document %d: reading was stopped", version.document_id)
         except RagError as error:
             _failed(version, entry, error)
 
@@ -68,7 +72,9 @@ def _read(version: DocumentVersion, entry: OutboxEntry, settings: RagSettings) -
     """Parses and cuts, with what was written in an earlier try removed first."""
     if not _enter(version, State.PARSE, error="", error_code="", reason=""):
         return False
-    document = parsing.load(version.stored_name, version.name, settings)
+    document = parsing.load(
+        version.stored_name, version.name, settings, wanted=lambda: store.is_busy(version.pk)
+    )
     found = {
         "kind": document.kind,
         "title": " ".join(document.title.split())[:300],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from memory.conf import RagSettings
 from memory.llm.tokens import count_tokens
 from memory.rag import files
@@ -10,10 +12,10 @@ from memory.rag.sandbox import load_safely
 from memory.rag.types import LoadedDocument, LoadLimits
 
 
-def load(stored_name: str, name: str, settings: RagSettings) -> LoadedDocument:
-    """Raises ``RagError`` with the cause for what cannot be read."""
+def load(stored_name: str, name: str, settings: RagSettings, *, wanted: Callable[[], bool]) -> LoadedDocument:
+    """Raises ``RagError`` with the cause for what cannot be read, and ``Unwanted`` soon after ``wanted`` says no."""
     limits = LoadLimits(file_bytes=settings.max_file_bytes)
-    return load_safely(files.read(stored_name), name, limits=limits)
+    return load_safely(files.read(stored_name), name, limits=limits, wanted=wanted)
 
 
 def chunk(document: LoadedDocument, settings: RagSettings) -> tuple[Chunk, ...]:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from memory.rag.types import LoadedDocument, LoadLimits
 _ROOT = Path(__file__).resolve().parents[2]
 _KEPT = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "PYTHONPATH", "VIRTUAL_ENV")
 _CHUNK = 1 << 16
+ASK_SECONDS = 0.5
+"""How often it is asked whether the document is still wanted."""
+UNWANTED = "unwanted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +39,30 @@ class SandboxLimits:
 _DEFAULT, _LIMITS = LoadLimits(), SandboxLimits()
 
 
+class Unwanted(Exception):
+    """Nobody wants the document any more: its process was killed."""
+
+
 def load_safely(
-    data: bytes, name: str, *, limits: LoadLimits = _DEFAULT, sandbox: SandboxLimits = _LIMITS
+    data: bytes,
+    name: str,
+    *,
+    limits: LoadLimits = _DEFAULT,
+    sandbox: SandboxLimits = _LIMITS,
+    wanted: Callable[[], bool] = lambda: True,
 ) -> LoadedDocument:
-    """Reads a file where it can do no harm. Raises ``RagError`` like ``load``, and for what the process was killed for."""
+    """Reads a file where it can do no harm. Raises ``RagError`` like ``load``, and for what the process was killed for.
+
+    ``wanted`` is asked every half second, in this thread; once it says no, the process is killed and ``Unwanted`` raised.
+    """
     if len(data) > limits.file_bytes:
         raise refuse(
             f"The file has {len(data):,} bytes; at most {limits.file_bytes:,} are read.", "file_size"
         )
     head = {"name": name, "memory": sandbox.memory, "seconds": sandbox.cpu_seconds, "limits": asdict(limits)}
-    output, reason, status = _run(json.dumps(head).encode() + b"\n" + data, sandbox)
+    output, reason, status = _run(json.dumps(head).encode() + b"\n" + data, sandbox, wanted)
+    if reason == UNWANTED:
+        raise Unwanted
     if reason:
         raise refuse(_REASONS[reason], reason)
     try:
@@ -71,7 +89,7 @@ def _died(status: int) -> RagError:
     )
 
 
-def _run(payload: bytes, sandbox: SandboxLimits) -> tuple[bytes, str, int]:
+def _run(payload: bytes, sandbox: SandboxLimits, wanted: Callable[[], bool]) -> tuple[bytes, str, int]:
     """(what it wrote, why it was killed if it was, its exit status)."""
     process = subprocess.Popen(
         [sys.executable, "-s", "-m", "memory.rag.worker"],
@@ -84,6 +102,7 @@ def _run(payload: bytes, sandbox: SandboxLimits) -> tuple[bytes, str, int]:
         start_new_session=os.name == "posix",
     )
     killed: list[str] = []
+    output = bytearray()
 
     def kill(reason: str) -> None:
         killed.append(reason)
@@ -91,15 +110,15 @@ def _run(payload: bytes, sandbox: SandboxLimits) -> tuple[bytes, str, int]:
 
     timer = threading.Timer(sandbox.seconds, kill, ("time",))
     writer = threading.Thread(target=_feed, args=(process, payload), daemon=True)
+    reader = threading.Thread(target=_collect, args=(process, output, sandbox.output, kill), daemon=True)
     timer.start()
     writer.start()
+    reader.start()
     try:
-        output = bytearray()
-        assert process.stdout is not None
-        while part := process.stdout.read(_CHUNK):
-            output += part
-            if len(output) > sandbox.output:
-                kill("output")
+        while reader.is_alive():
+            reader.join(ASK_SECONDS)
+            if reader.is_alive() and not wanted():
+                kill(UNWANTED)
                 break
         status = process.wait()
     finally:
@@ -107,11 +126,24 @@ def _run(payload: bytes, sandbox: SandboxLimits) -> tuple[bytes, str, int]:
         _kill(process)
         process.wait()
         writer.join()
+        reader.join()
         for pipe in (process.stdin, process.stdout):
             with contextlib.suppress(OSError, ValueError):
                 if pipe is not None:
                     pipe.close()
     return bytes(output), killed[0] if killed else "", status
+
+
+def _collect(
+    process: subprocess.Popen[bytes], output: bytearray, most: int, kill: Callable[[str], None]
+) -> None:
+    assert process.stdout is not None
+    with contextlib.suppress(OSError, ValueError):
+        while part := process.stdout.read(_CHUNK):
+            output += part
+            if len(output) > most:
+                kill("output")
+                return
 
 
 def _feed(process: subprocess.Popen[bytes], payload: bytes) -> None:

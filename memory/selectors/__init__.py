@@ -47,10 +47,13 @@ from memory.selectors.facts import (
 )
 from memory.selectors.guilds import GuildRow, channel, channels, guild, guilds
 from memory.selectors.members import (
+    MemberDetails,
     MemberFilters,
     find_member,
     member,
+    member_details,
     member_inventory,
+    member_last_used,
     member_origins,
     member_places,
     member_suggestions,
@@ -81,6 +84,7 @@ from memory.selectors.servers import (
     SERVERS_SHOWN,
     ChannelRow,
     ServerRow,
+    channels_of,
     count_channels,
     private_conversations,
     server,
@@ -92,6 +96,8 @@ from memory.selectors.servers import (
 )
 
 __all__ = [
+    "channels_of",
+    "MemberDetails",
     "CHANNELS_SHOWN",
     "SERVERS_SHOWN",
     "count_channels",
@@ -149,6 +155,8 @@ __all__ = [
     "member_origins",
     "member_places",
     "member_suggestions",
+    "member_details",
+    "member_last_used",
     "members",
     "memories",
     "memories_by_key",

@@ -42,7 +42,7 @@ def channels(guild_id: int | None, *, limit: int = 300, include: int | None = No
 
     ``include`` is one that has to be among them wherever it is found.
     """
-    rows = Channel.objects.select_related("guild")
+    rows = Channel.objects.select_related("guild").exclude(kind=Channel.CATEGORY)
     offered = rows.filter(deleted_at=None).exclude(guild__kind=Guild.Kind.DM)
     if guild_id is not None:
         rows = rows.filter(guild__discord_id=guild_id)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 
 from memory.models import (
     ArchivalEntry,
@@ -18,11 +20,22 @@ from memory.models import (
     OutboxEntry,
     Reply,
     ReplyMemory,
+    Scan,
+    ScanMember,
 )
 from memory.pseudonyms import subject_hash
 from memory.selectors.paging import Page, keyset_page
 
 MAX_ID = 2**63 - 1
+HISTORY_ORDER = (
+    Scan.State.FAILED,
+    Scan.State.PAUSED,
+    Scan.State.RUNNING,
+    Scan.State.LISTING,
+    Scan.State.GATHERING,
+    Scan.State.CANCELLED,
+    Scan.State.DONE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +57,39 @@ def members(filters: MemberFilters, *, limit: int = 50, cursor: str | None = Non
     if filters.text:
         rows = rows.filter(_named(filters.text))
     return keyset_page(rows, moment="consented_at", key="user_id", limit=limit, cursor=cursor)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberDetails:
+    """What a list tells of a member beside their own row."""
+
+    facts: int = 0
+    history: str = ""
+    """How the reading of what they wrote before they opted in stands; empty where none was asked for."""
+
+
+def member_details(user_ids: Sequence[int]) -> dict[int, MemberDetails]:
+    """Of each of these members, by id; two queries for all of them."""
+    facts = Fact.objects.filter(member_id__in=user_ids, state=Fact.State.ACTIVE).order_by()
+    counts = dict(facts.values_list("member_id").annotate(many=Count("pk")))
+    histories: dict[int, set[str]] = {}
+    rows = ScanMember.objects.filter(member_id__in=user_ids, scan__kind=Scan.Kind.BACKFILL)
+    for user_id, state in rows.values_list("member_id", "scan__state"):
+        histories.setdefault(user_id, set()).add(state)
+    return {
+        one: MemberDetails(counts.get(one, 0), _history_word(histories.get(one, set()))) for one in user_ids
+    }
+
+
+def _history_word(states: set[str]) -> str:
+    """Of several servers, the state that somebody has to know most."""
+    return next((str(one.label) for one in HISTORY_ORDER if one in states), "")
+
+
+def member_last_used(user_id: int) -> datetime | None:
+    """When something that the member said was last put before the model."""
+    used = Message.objects.filter(member_id=user_id, times_used__gt=0)
+    return used.aggregate(last=Max("last_used_at"))["last"]  # type: ignore[no-any-return]
 
 
 def _named(text: str) -> Q:

@@ -120,7 +120,7 @@ def server_channels(
     """
     guild = Guild.objects.filter(discord_id=guild_id).first()
     rows = Channel.objects.filter(guild=guild)
-    tops = rows.filter(parent=None).select_related("audience")
+    tops = rows.filter(parent=None).select_related("audience", "category")
     if channel_id is not None:
         tops = tops.filter(discord_id=channel_id)
     if text:
@@ -138,7 +138,7 @@ def server_channels(
     return [
         ChannelRow(
             row,
-            policy=policies.resolve(guild, [row]),
+            policy=policies.resolve(guild, policies.lineage(row)),
             has_persona=row.discord_id in with_persona,
             threads=counted.get(row.pk, {}).get("all", 0),
             thread_messages=counted.get(row.pk, {}).get("said", 0),
@@ -151,11 +151,19 @@ def server_channels(
 def count_channels(guild_id: int, *, text: str = "") -> tuple[int, int]:
     """How many channels a search finds, and how many of the server there are that can be changed."""
     tops = Channel.objects.filter(guild__discord_id=guild_id, parent=None)
-    return tops.filter(_named(text) if text else Q()).count(), tops.filter(deleted_at=None).count()
+    open_ones = tops.filter(deleted_at=None).exclude(kind=Channel.CATEGORY)
+    return tops.filter(_named(text) if text else Q()).count(), open_ones.count()
 
 
 def server_channel(guild_id: int, channel_id: int) -> ChannelRow | None:
     return next(iter(server_channels(guild_id, channel_id=channel_id)), None)
+
+
+def channels_of(category_id: int) -> list[Channel]:
+    """Channels that stand in a category, by name."""
+    return list(
+        Channel.objects.filter(category_id=category_id, deleted_at=None).order_by("name", "discord_id")
+    )
 
 
 def threads_of(channel_id: int, *, limit: int = 50) -> list[Channel]:
@@ -165,14 +173,15 @@ def threads_of(channel_id: int, *, limit: int = 50) -> list[Channel]:
 
 
 def still_stored(guild_id: int, channel_ids: Collection[int], *, limit: int = 20) -> list[Channel]:
-    """Of these channels and their threads, those that memories are stored from although nothing new is, the most first."""
+    """Of these channels with their threads, and those of these categories, the ones that memories are stored from although nothing new is, the most first."""
     rows = Channel.objects.filter(guild__discord_id=guild_id, message_count__gt=0).select_related(
         "guild", "parent"
     )
-    rows = rows.filter(Q(discord_id__in=list(channel_ids)) | Q(parent_id__in=list(channel_ids)))
+    ids = list(channel_ids)
+    in_categories = Q(category_id__in=ids) | Q(parent__category_id__in=ids)
+    rows = rows.filter(Q(discord_id__in=ids) | Q(parent_id__in=ids) | in_categories)
     closed = []
     for row in rows.order_by("-message_count", "discord_id")[:200]:
-        lineage = [row] if row.parent is None else [row, row.parent]
-        if not policies.resolve(row.guild, lineage).capture.value:
+        if not policies.resolve(row.guild, policies.lineage(row)).capture.value:
             closed.append(row)
     return closed[:limit]

@@ -21,7 +21,7 @@ from memory.types import (
     TurnRequest,
     TurnResult,
 )
-from musebot_site.api.auth import ASK, READ
+from musebot_site.api.auth import ASK_OF_SERVERS, READ_OF_SERVERS, require_server
 from musebot_site.api.schemas import (
     REFUSALS,
     AskIn,
@@ -37,7 +37,7 @@ router = Router(tags=["asking"])
 MAX_TOKENS = 1_000_000
 
 
-@router.post("ask", auth=ASK, response={200: AskOut, REFUSALS | {503}: Problem})
+@router.post("ask", auth=ASK_OF_SERVERS, response={200: AskOut, REFUSALS | {503}: Problem})
 def ask(request: HttpRequest, body: AskIn) -> AskOut:
     """One question, one answer. What is asked here is not shown in Discord and not remembered.
 
@@ -46,6 +46,7 @@ def ask(request: HttpRequest, body: AskIn) -> AskOut:
     """
     _require_read_in_private(request, body)
     guild, channel = find_scope(body.guild_id, body.channel_id)
+    require_server(request, guild.id if guild else None)
     result = chat.answer(
         TurnRequest(
             question=body.question,
@@ -74,11 +75,12 @@ def ask(request: HttpRequest, body: AskIn) -> AskOut:
     )
 
 
-@router.post("recall", auth=READ, response={200: RecallOut, REFUSALS: Problem})
+@router.post("recall", auth=READ_OF_SERVERS, response={200: RecallOut, REFUSALS: Problem})
 def recall(request: HttpRequest, body: RecallIn) -> RecallOut:
     """Ranked memories with their scores, best first."""
     if not get_config().memory_enabled:
         raise errors.MemoryDisabled()
+    require_server(request, body.guild_id)
     find_scope(body.guild_id, body.channel_id)
     found = retrieval.recall(
         RecallQuery(
@@ -105,6 +107,10 @@ def _require_read_in_private(request: HttpRequest, body: AskIn) -> None:
         raise errors.Forbidden(
             "To ask as a member in private takes the scope 'read' as well: it uses what is known of them.",
             scope="read",
+        )
+    if body.user_id is not None and not body.is_group and access.servers is not None:
+        raise errors.Forbidden(
+            "This key is limited to servers: it cannot ask as a member in private, which uses what is known from everywhere."
         )
 
 

@@ -23,7 +23,7 @@ from memory.rag.errors import too_large
 from memory.rag.options import Filters, Hit
 from memory.rag.retriever import DocumentRetriever
 from musebot_site.api.asking import find_scope
-from musebot_site.api.auth import READ, WRITE
+from musebot_site.api.auth import READ_OF_SERVERS, WRITE_OF_SERVERS, reaches, require_server
 from musebot_site.api.document_schemas import (
     UPLOAD,
     Change,
@@ -64,9 +64,10 @@ class SizeLimit(FileUploadHandler):
         return None
 
 
-@router.post("retrieve", auth=READ, response={200: RetrieveOut, REFUSALS: Problem})
+@router.post("retrieve", auth=READ_OF_SERVERS, response={200: RetrieveOut, REFUSALS: Problem})
 def retrieve(request: HttpRequest, body: RetrieveIn) -> RetrieveOut:
     """Passages of documents that may answer, best first."""
+    require_server(request, body.guild_id)
     find_scope(body.guild_id, None)
     found = DocumentRetriever().search(
         body.query, body.top_k, body.min_score, filters=Filters(guild_id=body.guild_id)
@@ -83,9 +84,10 @@ def _left_out(hit: Hit) -> LeftOutOut:
     return LeftOutOut(**hit.to_json(), why_excluded=hit.why_excluded)
 
 
-@router.get("documents", auth=READ, response={200: DocumentsOut, REFUSALS: Problem})
+@router.get("documents", auth=READ_OF_SERVERS, response={200: DocumentsOut, REFUSALS: Problem})
 def list_documents(request: HttpRequest, filters: Query[ListFilters]) -> DocumentsOut:
     """Changed last first. `next_cursor` is null on the last page."""
+    require_server(request, filters.guild_id)
     page = selectors.documents(
         selectors.DocumentFilters(text=filters.q, guild_id=filters.guild_id),
         limit=filters.limit,
@@ -95,7 +97,10 @@ def list_documents(request: HttpRequest, filters: Query[ListFilters]) -> Documen
 
 
 @router.post(
-    "documents", auth=WRITE, response={202: UploadedOut, REFUSALS | {413, 415}: Problem}, openapi_extra=UPLOAD
+    "documents",
+    auth=WRITE_OF_SERVERS,
+    response={202: UploadedOut, REFUSALS | {413, 415}: Problem},
+    openapi_extra=UPLOAD,
 )
 def upload_documents(request: HttpRequest) -> Status[UploadedOut]:
     """Takes files in (multipart, field `file`, several are fine). They are read in the background: `GET` tells the progress.
@@ -105,7 +110,9 @@ def upload_documents(request: HttpRequest) -> Status[UploadedOut]:
     request.upload_handlers = [SizeLimit(request), *request.upload_handlers]
     given = _files(request.FILES)
     values = request.POST
-    guild_ids, same = _guild_ids(values), documents.require_mode(values.get("same") or "replace")
+    guild_ids = _guild_ids(values)
+    _require_servers(request, guild_ids)
+    same = documents.require_mode(values.get("same") or "replace")
     # All names and sizes are checked before the first is read and taken in.
     for file in given:
         documents.check(file.name or "", file.size or 0)
@@ -118,36 +125,70 @@ def upload_documents(request: HttpRequest) -> Status[UploadedOut]:
     return Status(202, UploadedOut(results=[_out(version.document_id) for version in taken]))
 
 
-@router.get("documents/{document_id}", auth=READ, response={200: DocumentOut, REFUSALS: Problem})
+@router.get("documents/{document_id}", auth=READ_OF_SERVERS, response={200: DocumentOut, REFUSALS: Problem})
 def get_document(request: HttpRequest, document_id: Id) -> DocumentOut:
     """One document with its versions, its state and its progress."""
+    _find(request, document_id)
     return _out(document_id)
 
 
 @router.put(
     "documents/{document_id}",
-    auth=WRITE,
+    auth=WRITE_OF_SERVERS,
     response={200: DocumentOut, 202: DocumentOut, REFUSALS | {413, 415}: Problem},
     openapi_extra=UPLOAD,
 )
 def change_document(request: HttpRequest, document_id: Id) -> Status[DocumentOut]:
     """A new version of it (multipart, field `file`), or changes as JSON: `enabled`, `everywhere`, `guild_ids`, `version`
     (goes back to that one), `retry`, `cancel`."""
-    documents.get(document_id)
+    _own(request, document_id)
     if (request.content_type or "").startswith("multipart/"):
         _, given = _multipart(request)
         file = _files(given)[0]
         documents.check(file.name or "", file.size or 0)
         documents.replace(document_id, name=file.name or "", data=file.read())
         return Status(202, _out(document_id))
-    _apply(document_id, _change(request))
+    change = _change(request)
+    if change.everywhere or change.guild_ids is not None:
+        _require_servers(request, None if change.everywhere else change.guild_ids)
+    _apply(document_id, change)
     return Status(200, _out(document_id))
 
 
-@router.delete("documents/{document_id}", auth=WRITE, response={200: RemovedOut, REFUSALS: Problem})
+@router.delete(
+    "documents/{document_id}", auth=WRITE_OF_SERVERS, response={200: RemovedOut, REFUSALS: Problem}
+)
 def delete_document(request: HttpRequest, document_id: Id) -> RemovedOut:
     """Deletes it with its versions, passages, words, vectors and files; `removed` counts passages."""
+    _own(request, document_id)
     return RemovedOut(removed=documents.delete(document_id))
+
+
+def _require_servers(request: HttpRequest, guild_ids: list[int] | None) -> None:
+    """Every server that a document is to answer on; None is everywhere."""
+    if not guild_ids:
+        require_server(request, None)
+    for one in guild_ids or ():
+        require_server(request, one)
+
+
+def _find(request: HttpRequest, document_id: int) -> Document:
+    """A document that answers where the key reaches. Raises ``NotFound``."""
+    row = documents.get(document_id)
+    if not row.everywhere and not any(reaches(request, one) for one in _places(row) or [None]):
+        raise errors.NotFound("There is no such document.")
+    return row
+
+
+def _own(request: HttpRequest, document_id: int) -> None:
+    """One that answers nowhere else: what is changed of it changes for all. Raises ``NotFound`` and ``Forbidden``."""
+    row = _find(request, document_id)
+    if not all(reaches(request, one) for one in _places(row)):
+        raise errors.Forbidden("This key is limited to servers, and the document answers elsewhere as well.")
+
+
+def _places(row: Document) -> list[int | None]:
+    return [None] if row.everywhere else [one.discord_id for one in row.guilds.all()]
 
 
 def _files(given: MultiValueDict[str, UploadedFile]) -> list[UploadedFile]:

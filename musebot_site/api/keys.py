@@ -24,7 +24,7 @@ def list_keys(request: HttpRequest) -> KeysOut:
 @router.post("keys", auth=ADMIN, response={201: NewKeyOut, REFUSALS: Problem})
 def create_key(request: HttpRequest, body: KeyIn) -> Status[NewKeyOut]:
     """Makes a key and shows it, this once."""
-    row, key = access.make_key(name=body.name, scopes=body.scopes)
+    row, key = access.make_key(name=body.name, scopes=body.scopes, guild_ids=body.guild_ids)
     return Status(201, NewKeyOut(key=key, **_fields(row)))
 
 
@@ -40,6 +40,7 @@ def _fields(row: ApiKey) -> dict[str, Any]:
         "name": row.name,
         "prefix": row.prefix,
         "scopes": row.scopes,
+        "guild_ids": row.guilds,
         "created_at": row.created_at,
         "last_used_at": row.last_used_at,
         "revoked_at": row.revoked_at,

@@ -10,7 +10,7 @@ from ninja import Field, Query, Router, Schema
 
 from memory import erasure, errors, retrieval, selectors
 from memory.models import Message
-from musebot_site.api.auth import ERASE, READ
+from musebot_site.api.auth import ERASE_OF_SERVERS, READ_OF_SERVERS, reaches, require_server
 from musebot_site.api.schemas import REFUSALS, Cursor, Id, MemoriesOut, MemoryOut, Problem, RemovedOut, Text
 
 router = Router(tags=["memories"])
@@ -30,9 +30,10 @@ class Filters(Schema):
     cursor: Cursor | None = None
 
 
-@router.get("memories", auth=READ, response={200: MemoriesOut, REFUSALS: Problem})
+@router.get("memories", auth=READ_OF_SERVERS, response={200: MemoriesOut, REFUSALS: Problem})
 def list_memories(request: HttpRequest, filters: Query[Filters]) -> MemoriesOut:
     """Newest first; with `q` the best match first. `next_cursor` is null on the last page."""
+    require_server(request, filters.guild_id)
     if filters.q:
         return _search(filters, filters.q)
     page = selectors.memories(
@@ -70,10 +71,11 @@ def _search(filters: Filters, text: str) -> MemoriesOut:
     return MemoriesOut(results=[memory_out(row, scores.get(row.key)) for row in rows], next_cursor=following)
 
 
-@router.delete("memories/{memory_id}", auth=ERASE, response={200: RemovedOut, REFUSALS: Problem})
+@router.delete("memories/{memory_id}", auth=ERASE_OF_SERVERS, response={200: RemovedOut, REFUSALS: Problem})
 def erase_memory(request: HttpRequest, memory_id: Id) -> RemovedOut:
     """Erases one memory, with its vector, its words and what leaned on it."""
-    if not Message.objects.filter(key=memory_id).exists():
+    row = Message.objects.select_related("guild").filter(key=memory_id).first()
+    if row is None or not reaches(request, row.guild.discord_id):
         raise errors.NotFound("There is no such memory.")
     return RemovedOut(removed=erasure.erase_messages([memory_id]))
 

@@ -267,6 +267,10 @@ class JobsOut(Schema):
 class KeyIn(Input):
     name: Annotated[str, Field(min_length=1, max_length=100)]
     scopes: Annotated[list[str], Field(min_length=1, max_length=10)]
+    guild_ids: Annotated[list[Id], Field(min_length=1, max_length=200)] | None = Field(
+        None,
+        description="Servers that it is limited to. Without it, it works for all of them and for what belongs to none.",
+    )
 
 
 class KeyOut(Schema):
@@ -274,6 +278,7 @@ class KeyOut(Schema):
     name: str
     prefix: str
     scopes: list[str]
+    guild_ids: list[Id] | None = Field(description="Servers that it is limited to; null for no limit.")
     created_at: datetime
     last_used_at: datetime | None
     revoked_at: datetime | None

@@ -84,7 +84,7 @@ def _facts(guild_id: int | None, *, everywhere: bool) -> Iterator[Need]:
             counts["quarantined"],
             "fact is in quarantine",
             "facts are in quarantine",
-            "Approve or forget them.",
+            "Approve or forget what waits there.",
             f"{where}?tab=quarantined",
         )
     proposals = selectors.open_proposals() if everywhere else 0
@@ -94,7 +94,7 @@ def _facts(guild_id: int | None, *, everywhere: bool) -> Iterator[Need]:
             proposals,
             "change of the persona is proposed",
             "changes of the persona are proposed",
-            "",
+            "Nothing changes before you approve.",
             reverse("dashboard:core-memory"),
         )
 
@@ -126,7 +126,12 @@ def _memories(figures: Figures) -> Iterator[Need]:
     if documents:
         where = f"{reverse('dashboard:documents')}?state={DocumentVersion.State.FAILED}"
         yield _need(
-            "attention", documents, "document could not be read", "documents could not be read", "", where
+            "attention",
+            documents,
+            "document could not be read",
+            "documents could not be read",
+            "Each says why; upload it again once it is mended.",
+            where,
         )
     for state, what, why, where in notices.embedding_change() + notices.earlier_memories():
         yield Need(state, what, why, where)

@@ -176,7 +176,7 @@ def _erasures() -> Iterator[Job]:
             done=row.done,
             total=row.total,
             unit="rows",
-            detail=f"Asked by {row.get_origin_display()}. It is not held back.",
+            detail=f"Origin: {row.get_origin_display()}. It cannot be paused.",
             error=row.error,
             at=row.received_at,
             actions=("retry",) if has_failed else (),

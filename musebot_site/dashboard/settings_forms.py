@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 
+from memory import selectors
 from memory.access import SCOPES
 from memory.conf import ModelRef
 from memory.embedding.keeping import KEEP, MOST_DAYS
 from memory.errors import ConfigurationError
+from memory.models import Guild
 from musebot_site.config import parse_model
+
+MOST_BOXES = 12
+"""Servers up to which each has a box to tick; more of them stand in a list."""
 
 
 class KeyForm(forms.Form):
@@ -26,6 +33,26 @@ class KeyForm(forms.Form):
         initial=["read"],
         error_messages={"required": "Choose at least one thing that it may do."},
     )
+    servers = forms.MultipleChoiceField(
+        label="Only on these servers",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None chosen: everywhere. A key that is limited sees memories, replies and documents of these servers, and "
+        "neither members as a whole nor jobs, erasures and keys.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["servers"]
+        assert isinstance(field, forms.MultipleChoiceField)
+        choices = [(str(row.id), row.name) for row in selectors.guilds() if row.kind == Guild.Kind.GUILD]
+        if len(choices) > MOST_BOXES:
+            field.widget = forms.SelectMultiple(attrs={"size": MOST_BOXES // 2})
+        field.choices = choices
+
+    def guild_ids(self) -> list[int] | None:
+        """Discord's ids of the servers that were chosen; None for no limit."""
+        return [int(one) for one in self.cleaned_data["servers"]] or None
 
 
 class EstimateForm(forms.Form):

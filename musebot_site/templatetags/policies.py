@@ -18,6 +18,7 @@ SHORT = {"readers": "what its readers can read"}
 ORIGINS = {
     "here": "set here",
     "channel": "from the channel",
+    "category": "from the category",
     "server": "from the server",
     "configuration": "from the configuration",
     "switched off": "the server is switched off",

@@ -23,6 +23,12 @@ for (const form of document.querySelectorAll("[data-theme-form]")) {
   });
 }
 
+// Where the pages or tabs do not fit beside each other, the current one is in sight.
+for (const now of document.querySelectorAll(".rail [aria-current], .tabs [aria-current]")) {
+  const bar = now.closest("ul, .tabs");
+  bar.scrollLeft += now.getBoundingClientRect().left - bar.getBoundingClientRect().left - (bar.clientWidth - now.offsetWidth) / 2;
+}
+
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
 });

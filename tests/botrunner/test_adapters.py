@@ -74,6 +74,25 @@ def test_a_thread_carries_its_parent(server: Any) -> None:
     assert adapters.channel_of(server.get_thread(13)).kind == "private_thread"
 
 
+def test_a_channel_carries_its_category_and_says_where_it_has_none() -> None:
+    channels = [
+        made.channel_data(20, "Quiet", made.CATEGORY),
+        made.channel_data(21, "calm") | {"parent_id": "20"},
+        made.channel_data(22, "loud"),
+    ]
+    here = made.guild(channels=channels, threads=[made.thread_data(23, 21, 1)])
+    inside, outside = (adapters.channel_of(here.get_channel(one)) for one in (21, 22))
+    assert inside.category and (inside.category.id, inside.category.name, inside.category.kind) == (
+        20,
+        "Quiet",
+        "category",
+    )
+    assert (inside.uncategorised, outside.uncategorised, outside.category) == (False, True, None)
+    thread = adapters.channel_of(here.get_thread(23))
+    assert thread.category is None and thread.parent == inside and not thread.uncategorised
+    assert not adapters.channel_of(SimpleNamespace(id=1, type=None)).uncategorised
+
+
 def test_a_private_conversation_is_a_scope_of_its_own() -> None:
     guild = adapters.guild_of(None, 99)
     assert (guild.id, guild.kind) == (99, "dm")

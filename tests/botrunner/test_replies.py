@@ -6,11 +6,13 @@ import asyncio
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import aiohttp
 import discord
 import pytest
 
+from botrunner.client import make_client
 from botrunner.pacing import Pace
 from botrunner.replies import ReplyGone, ReplyWriter, nonce
 
@@ -210,3 +212,11 @@ async def test_no_part_of_an_answer_opens_the_addresses_that_it_names() -> None:
     channel = Channel()
     await writer(channel).finish("See https://evil.example/?q=secret " + "word " * 600)
     assert len(channel.options) > 1 and all(one["suppress_embeds"] for one in channel.options)
+
+
+async def test_whatever_the_client_sends_mentions_nobody() -> None:
+    """Beside what each reply says itself: notices, answers to commands, and what is written later."""
+    client = make_client(MagicMock())
+    assert client.allowed_mentions is not None
+    assert client.allowed_mentions.to_dict() == {"parse": []}
+    assert client.allowed_mentions.replied_user is False

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
-from memory import capture
+from memory import audit, capture
+from memory.models import Document, DocumentVersion, Fact
 from memory.types import Person
-from tests.factories import incoming
+from tests.browser.conftest import sign_in
+from tests.browser.slow_line import slow_line
+from tests.factories import START, ChannelFactory, GuildFactory, MemberFactory, MessageFactory, incoming
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -97,4 +101,62 @@ def test_nothing_moves_once_it_is_drawn(page: Page, ada: Person, width: int) -> 
         page.evaluate(DRAWN)
         if (much := page.evaluate("window.shifted")) >= MOST_SHIFT:
             moved[path] = (round(much, 4), page.evaluate("window.movers"))
+    assert moved == {}
+
+
+LONG_LISTS = ("/memories/", "/members/", "/facts/", "/documents/", "/audit/")
+WORDS = "harbour lantern of the ferry and its unusually long timetable"
+
+
+def fill_lists() -> None:
+    """Rows whose words get longer down the list, as they do in no order at all elsewhere."""
+    for number in range(30):
+        name = WORDS[: 4 + number * 2].strip()
+        guild = GuildFactory(name=name)
+        member = MemberFactory(display_name=name)
+        MessageFactory(channel=ChannelFactory(guild=guild, name=name.replace(" ", "-")), member=member)
+        Fact.objects.create(
+            member=member,
+            namespace="ai.memory",
+            text=f"Likes the {name}",
+            normal=name,
+            source="auto",
+            audience="guild",
+            guild=guild,
+            said_at=START,
+        )
+        document = Document.objects.create(name=f"{name}.md", everywhere=False)
+        document.guilds.add(guild)
+        DocumentVersion.objects.create(
+            document=document,
+            number=1,
+            name=document.name,
+            stored_name="x",
+            digest="1",
+            size=1,
+            state="failed" if number % 3 == 0 else "ready",
+            error=f"{WORDS}, {WORDS}",
+        )
+        audit.record(
+            actor=audit.COMMAND,
+            action="memory.viewed",
+            kind="memory",
+            object_id=name[:60],
+            guild=guild.discord_id,
+        )
+
+
+def test_nothing_moves_while_a_page_is_still_arriving(
+    visitor: Page, owner: User, live_server: object
+) -> None:
+    fill_lists()
+    moved = {}
+    with slow_line(str(live_server)) as address:
+        sign_in(visitor.context, owner, address)
+        visitor.add_init_script(WATCH)
+        for path in LONG_LISTS:
+            visitor.goto(address + path)
+            visitor.evaluate(DRAWN)
+            if (much := visitor.evaluate("window.shifted")) >= MOST_SHIFT / 10:
+                moved[path] = (round(much, 4), visitor.evaluate("window.movers"))
     assert moved == {}

@@ -8,9 +8,9 @@ from playwright.sync_api import Page
 
 from memory import chat, consent, erasure, outbox
 from memory.capture import backfill
-from memory.models import Guild, Message, OutboxEntry, Reply, Scan, ScanChannel
+from memory.models import Document, DocumentVersion, Guild, Message, OutboxEntry, Reply, Scan, ScanChannel
 from memory.types import ChannelInfo, GuildInfo, Person, TurnRequest
-from tests.factories import person
+from tests.factories import GuildFactory, person
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -43,6 +43,24 @@ UNREADABLE = """() => {
   }
   return bad;
 }"""
+
+BROKEN_WORDS = """() => {
+  const bad = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode, text = node.textContent, element = node.parentElement;
+    if (!element.checkVisibility() || element.closest("pre, code, textarea, option, noscript, .hidden")) continue;
+    for (const word of text.matchAll(/(?<![^\\s(“])\\p{L}{2,14}(?![^\\s),.;:!?…”])/gu)) {
+      const range = document.createRange();
+      range.setStart(node, word.index); range.setEnd(node, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].filter((one) => one.width).map((one) => Math.round(one.top)));
+      if (lines.size > 1) bad.push(`${element.tagName}.${element.className}: ${word[0]}`);
+    }
+  }
+  return bad;
+}"""
+OUT_OF_SIGHT = """() => [...document.querySelectorAll(".rail [aria-current], .tabs [aria-current]")]
+  .filter((one) => { const { left, right } = one.getBoundingClientRect(); return left < 0 || right > innerWidth; })
+  .map((one) => one.textContent)"""
 
 
 def scan_of(someone: Person, server: Guild) -> Scan:
@@ -77,6 +95,22 @@ def paths(ada: Person) -> list[str]:
     done = erasure.request(user_id=ben.id, origin="admin")
     erasure.run(done.id)
     Message.objects.filter(key=row.key).update(embedding="failed")
+    GuildFactory(
+        name="A community with quite a long name – friends of the harbour, the lighthouse and the sea"
+    )
+    document = Document.objects.create(
+        name="a_file_name_without_any_space_that_is_longer_than_a_phone_is_wide.pdf"
+    )
+    DocumentVersion.objects.create(
+        document=document,
+        number=1,
+        name=document.name,
+        state="failed",
+        stored_name="x",
+        digest="1",
+        size=1,
+        error="The PDF is damaged or too complex, and nothing of it could be read.",
+    )
     return [
         "/?check=1",
         "/memories/",
@@ -103,6 +137,9 @@ def paths(ada: Person) -> list[str]:
         f"/erasures/{done.id}/",
         "/playground/",
         "/playground/?guild=1",
+        "/documents/",
+        "/audit/",
+        "/accounts/",
         "/replies/",
         f"/replies/{Reply.objects.get().id}/",
     ]
@@ -117,12 +154,14 @@ def test_every_page(page: Page, paths: list[str], theme: str, width: int, live_s
         response = page.goto(path)
         assert response is not None and response.status == 200, path
         check_look(page, path, theme, width)
+        assert page.evaluate(OUT_OF_SIGHT) == [], (path, width)
 
 
 def check_look(page: Page, path: str, theme: str, width: int) -> None:
     """What holds for the page that is open, as it is now."""
     assert page.evaluate("document.documentElement.scrollWidth") <= width, path
     assert page.evaluate(UNREADABLE) == [], (path, theme)
+    assert page.evaluate(BROKEN_WORDS) == [], (path, width)
     unlabelled = page.evaluate(
         "[...document.querySelectorAll('input:not([type=hidden]), select, textarea, button, a')]"
         ".filter((e) => e.checkVisibility() && !(e.labels?.length || e.getAttribute('aria-label') || e.textContent.trim()"

@@ -303,3 +303,77 @@ def test_the_persona_goes_with_its_channel(town):
     blocks.edit(ref, "You are General.", version=0, actor=Actor("admin", 1))
     capture.forget_channel(town.channel.discord_id)
     assert blocks.get(ref).value == ""
+
+
+# Categories
+
+
+def in_category(town: Town, **values) -> tuple[Channel, Channel, Channel]:
+    """A category, the town's channel in it, and a thread of that."""
+    category = ChannelFactory(guild=town.guild, kind="category", name="Quiet", **values)
+    Channel.objects.filter(pk=town.channel.pk).update(category=category)
+    thread = ChannelFactory(guild=town.guild, parent=town.channel, kind="public_thread")
+    return category, Channel.objects.get(pk=town.channel.pk), thread
+
+
+def test_a_category_counts_where_its_channels_say_nothing(town):
+    category, channel, thread = in_category(
+        town, capture_enabled=False, mention_needed=False, recalls="channel"
+    )
+    for one in (channel, thread):
+        found = policies.policy_for(town.guild.discord_id, [one.discord_id])
+        assert (found.capture.value, found.capture.origin) == (False, "category")
+        assert (found.mention.value, found.mention.origin) == (False, "category")
+        assert (found.recall.value, found.recall.origin) == ("channel", "category")
+        assert (found.reply.value, found.reply.origin) == (True, "server")
+    assert policies.policy_for(town.guild.discord_id, [category.discord_id]).capture.origin == "here"
+    Channel.objects.filter(pk=channel.pk).update(capture_enabled=True)
+    found = policies.policy_for(town.guild.discord_id, [thread.discord_id, channel.discord_id])
+    assert (found.capture.value, found.capture.origin) == (True, "channel")
+    assert found.mention.origin == "category"
+
+
+def test_the_id_of_a_category_means_nothing_in_the_configuration(town, settings):
+    category, channel, _ = in_category(town)
+    use_discord(settings, channels_disallowed=frozenset({category.discord_id}))
+    assert policies.policy_for(town.guild.discord_id, [channel.discord_id]).capture.value is True
+    assert policies.resolve(town.guild, policies.lineage(channel)).capture.value is True
+
+
+def test_nothing_is_stored_of_a_channel_whose_category_remembers_nothing():
+    ada = opted_in("ada")
+    quiet = ChannelInfo(81, "Quiet", "category")
+    place = replace(incoming("first", author=ada).channel, category=quiet)
+    assert capture.record_message(replace(incoming("first", author=ada), channel=place))
+    assert Channel.objects.get(discord_id=place.id).category_id == 81
+    switches.change_channels(Guild.objects.get().discord_id, [81], {"capture_enabled": False})
+    assert capture.record_message(replace(incoming("second", author=ada), channel=place)) is None
+    # Where it is not known in which category the channel stands, what was known before holds.
+    known = replace(place, category=None)
+    assert capture.record_message(replace(incoming("third", author=ada), channel=known)) is None
+    thread = ChannelInfo(83, "aside", "public_thread", parent=replace(place, id=84))
+    assert capture.record_message(replace(incoming("aside", author=ada), channel=thread)) is None
+    moved = replace(place, category=None, uncategorised=True)
+    assert capture.record_message(replace(incoming("fourth", author=ada), channel=moved))
+    assert Channel.objects.get(discord_id=place.id).category is None
+
+
+def test_a_deleted_category_counts_no_more(town):
+    category, channel, _ = in_category(town, capture_enabled=False)
+    Channel.objects.filter(pk=category.pk).update(deleted_at=timezone.now())
+    assert policies.policy_for(town.guild.discord_id, [channel.discord_id]).capture.origin == "server"
+
+
+def test_all_channels_of_a_server_are_changed_without_its_categories(town):
+    category, channel, _ = in_category(town)
+    changed = switches.change_channels(town.guild.discord_id, None, {"reply_enabled": False})
+    assert [one.pk for one in changed] == [channel.pk]
+
+
+def test_a_history_is_read_no_further_in_a_category_that_is_switched_off():
+    reading(
+        member(), channels=[ListedChannel(replace(GENERAL, category=ChannelInfo(82, "Quiet", "category")))]
+    )
+    switches.change_channels(GUILD.id, [82], {"capture_enabled": False})
+    state = ScanChannel.objects.get(channel_id=GENERAL.id)
+    assert (state.state, state.error_code) == ("unreadable", "capture_disabled")

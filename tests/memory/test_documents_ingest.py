@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
 from memory import backends
@@ -9,10 +12,11 @@ from memory.errors import ModelUnavailable
 from memory.index import chunks as index
 from memory.llm.hashing import HashEmbedder
 from memory.models import Chunk, Document, DocumentVersion, OutboxEntry
-from memory.rag import documents, files, ingest, orphans, spaces
+from memory.rag import documents, files, ingest, orphans, spaces, store
 from memory.rag.errors import RagError
 from tests.memory.document_support import SHIPPING, find, texts, upload
 from tests.memory.memory_support import work
+from tests.memory.test_rag_sandbox import SLOW, started
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("documents_folder")]
 
@@ -261,3 +265,23 @@ def test_a_worker_that_died_while_writing_starts_over(monkeypatch):
     work("ingest")
     version.refresh_from_db()
     assert version.state == "ready" and index.sound_words()
+
+
+@pytest.mark.parametrize("ends", ["cancel", "delete"])
+def test_a_file_that_is_slow_to_read_is_dropped_when_it_is_cancelled_or_deleted(monkeypatch, ends):
+    version = documents.upload(name="slow.csv", data=SLOW)
+    processes, busy, asked = started(monkeypatch), store.is_busy, []
+
+    def is_busy(version_id):
+        """As the worker asks; somebody ends it in the dashboard in between."""
+        asked.append(version_id)
+        if len(asked) == 2:
+            getattr(documents, ends)(version.document_id)
+        return busy(version_id)
+
+    monkeypatch.setattr(store, "is_busy", is_busy)
+    work("ingest")
+    assert [one.returncode for one in processes] == [-signal.SIGKILL if os.name == "posix" else 1]
+    assert not OutboxEntry.objects.filter(kind="ingest").exists() and not Chunk.objects.exists()
+    rows = list(DocumentVersion.objects.filter(pk=version.pk).values_list("state", "error"))
+    assert rows == ([("cancelled", "")] if ends == "cancel" else [])

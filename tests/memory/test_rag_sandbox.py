@@ -1,6 +1,8 @@
 """The process that reads documents: what kills it, and what it may not do."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 
@@ -8,7 +10,7 @@ import pytest
 
 from memory.rag import sandbox
 from memory.rag.errors import RagError
-from memory.rag.sandbox import SandboxLimits, load_safely
+from memory.rag.sandbox import SandboxLimits, Unwanted, load_safely
 from memory.rag.types import LoadLimits
 
 
@@ -67,6 +69,36 @@ def test_it_is_killed_when_it_says_too_much():
     assert reason(error) == "output"
 
 
+SLOW = b"a,b,c,d\n" + b"1,2,3,4\n" * 900_000
+"""A table that takes more than the time that is given to read."""
+
+
+def started(monkeypatch) -> list[subprocess.Popen]:
+    """Processes that are started from now on."""
+    found, popen = [], subprocess.Popen
+
+    def start(*args, **options):
+        found.append(popen(*args, **options))
+        return found[-1]
+
+    monkeypatch.setattr(sandbox.subprocess, "Popen", start)
+    return found
+
+
+def test_it_is_killed_once_nobody_wants_the_document(monkeypatch):
+    processes, answers = started(monkeypatch), iter([True, True, False])
+    with pytest.raises(Unwanted):
+        load_safely(SLOW, "slow.csv", wanted=lambda: next(answers))
+    assert [one.returncode for one in processes] == [-signal.SIGKILL if os.name == "posix" else 1]
+
+
+def test_a_question_that_fails_leaves_no_process_behind(monkeypatch):
+    processes = started(monkeypatch)
+    with pytest.raises(ZeroDivisionError):
+        load_safely(SLOW, "slow.csv", wanted=lambda: bool(1 / 0))
+    assert [one.poll() is not None for one in processes] == [True]
+
+
 def test_a_file_over_the_limit_is_not_even_started(monkeypatch):
     monkeypatch.setattr(sandbox, "_run", None)
     with pytest.raises(RagError) as error:
@@ -75,7 +107,7 @@ def test_a_file_over_the_limit_is_not_even_started(monkeypatch):
 
 
 def test_a_parser_that_dies_is_a_document_that_cannot_be_read(monkeypatch):
-    monkeypatch.setattr(sandbox, "_run", lambda payload, limits: (b"", "", -11))
+    monkeypatch.setattr(sandbox, "_run", lambda payload, limits, wanted: (b"", "", -11))
     with pytest.raises(RagError) as error:
         load_safely(b"text", "a.txt")
     assert reason(error) == "crash"

@@ -32,7 +32,7 @@ def needs(client, address="/?check=1"):
     body = client.get(address).content.decode()
     if "attention-title" not in body:
         return []
-    part = body[body.index('id="attention-title"') : body.index('class="figures"')]
+    part = body[body.index('id="attention-title"') : body.index('class="figures')]
     return [
         (re.sub(r"<.*?>", "", what), where)
         for where, what in re.findall(r'<strong><a href="([^"]*)">(.*?)</a></strong>', part)

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from memory import capture, consent, selectors
-from memory.models import Message
+from memory import capture, consent, embedding, outbox, selectors
+from memory.models import Message, OutboxEntry
 from tests.factories import (
     START,
     ChannelFactory,
@@ -219,3 +219,20 @@ def test_a_full_page_stays_small(staff):
     channel, member = ChannelFactory(), MemberFactory()
     MessageFactory.create_batch(60, channel=channel, member=member, text="word " * 60)
     assert len(staff.get("/memories/?since=2026-01-01&source=live").content) < 60_000
+
+
+def test_memories_are_embedded_again_one_by_one_or_all_that_match(staff):
+    rows = remembered("one thing", "another thing", "a third")
+    embedding.embed_entries(outbox.claim("embed", limit=10))
+    Message.objects.filter(key=rows[1].key).update(embedding="failed")
+    Message.objects.filter(key=rows[2].key).update(embedding="none")
+    body = staff.post("/memories/embed/", {"key": [rows[0].key, rows[2].key]}, follow=True).content.decode()
+    assert "1 memory is embedded again" in body
+    assert Message.objects.get(key=rows[0].key).embedding == "pending"
+    assert list(OutboxEntry.objects.filter(kind="embed").values_list("subject", flat=True)) == [rows[0].key]
+    staff.post("/memories/embed/", {"scope": "matching", "filters": "embedding=failed"})
+    assert Message.objects.get(key=rows[1].key).embedding == "pending"
+    assert (
+        b"Nothing there has a vector"
+        in staff.post("/memories/embed/", {"key": rows[2].key}, follow=True).content
+    )

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from memory import capture, consent
-from memory.models import Member, Message, Reply
+from memory.models import Guild, Member, Message, Reply
+from memory.types import ChannelInfo
 from tests.factories import incoming, person
 
 pytestmark = pytest.mark.django_db
@@ -100,3 +101,33 @@ def test_looking_at_the_playground_does_not_switch_the_server(staff, harbour):
     staff.post("/playground/sandbox/", {"action": "start"})
     staff.get("/playground/?guild=1")
     assert b"The ferry sails" in staff.get("/memories/").content
+
+
+def test_two_settings_are_compared_side_by_side(staff):
+    ada = person("ada")
+    consent.give(person=ada, origin="discord")
+    channel = ChannelInfo(7001, "kitchen")
+    for number in range(4):
+        capture.record_message(incoming(f"the soup number {number} needs salt", author=ada, channel=channel))
+    guild = Guild.objects.get()
+    page = "/playground/compare/"
+    assert b"Compare two settings" in staff.get(f"/playground/?guild={guild.discord_id}").content
+    assert staff.get(f"{page}?guild={guild.discord_id}").status_code == 200
+    asked = {
+        "guild": guild.discord_id,
+        "question": "soup salt",
+        "left-method": "words",
+        "right-method": "words",
+    }
+    response = staff.post(page, {**asked, "left-top_k": "3", "right-top_k": "1"})
+    left, right = response.context["sides"]
+    assert (len(left.found.memories), len(right.found.memories)) == (3, 1)
+    assert (left.alone, right.alone, response.context["shared"]) == (2, 0, 1)
+    assert "1 memory is recalled by both" in response.content.decode()
+    # Nobody knows who reads the channel, so only what was said in it is recalled there.
+    response = staff.post(page, {**asked, "right-channel": "7001", "right-asker": ada.id})
+    assert [len(side.found.memories) for side in response.context["sides"]] == [4, 4]
+    assert response.context["sides"][1].setup.asker.user_id == ada.id
+    assert not Reply.objects.exists()
+    for wrong in ({"question": " "}, {"left-top_k": "0"}, {"right-top_k": "51"}, {"left-method": "magic"}):
+        assert staff.post(page, {**asked, **wrong}).status_code == 422, wrong

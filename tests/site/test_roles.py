@@ -53,9 +53,12 @@ ROUTES = {
     "memories-count": Route(MODERATION, get=False),
     "memories-erase": Route(MODERATION, get=False, post=(("key", "{key}"), ("confirmed", "1"))),
     "memories-pause": Route(MODERATION, get=False, post=(("key", "{key}"), ("paused", "1"))),
+    "memories-embed": Route(MODERATION, get=False, post=(("key", "{key}"),)),
     "members": Route(PRIVACY),
     "member": Route(PRIVACY),
     "member-erase": Route(PRIVACY),
+    "member-export": Route(PRIVACY, get=False),
+    "member-pause": Route(PRIVACY, get=False, post=(("paused", "1"),)),
     "facts": Route(MODERATION),
     "fact": Route(MODERATION, of_server=True),
     "facts-add": Route("owner", get=False),
@@ -116,6 +119,9 @@ ROUTES = {
     "erasure-receipt": Route(PRIVACY),
     "erasure-continue": Route(PRIVACY, get=False),
     "playground": Route(MODERATION, post=(("guild", "{guild_id}"), ("question", "What?"))),
+    "playground-compare": Route(
+        MODERATION, post=(("guild", "{guild_id}"), ("question", "What is remembered?"))
+    ),
     "playground-stream": Route(MODERATION, get=False),
     "sandbox": Route("owner", get=False),
     "replies": Route(MODERATION),

@@ -176,7 +176,9 @@ def _deleted_channels(row: Guild, listed_ids: set[int]) -> list[int]:
     """Channels that were deleted while nobody listened: a server lists all it has, but for archived threads."""
     if row.kind != Guild.Kind.GUILD:
         return []
-    known = Channel.objects.filter(guild=row, deleted_at=None, parent=None).exclude(kind__in=THREADS)
+    known = Channel.objects.filter(guild=row, deleted_at=None, parent=None).exclude(
+        kind__in=[*THREADS, Channel.CATEGORY]
+    )
     gone = [one for one in known.values_list("discord_id", flat=True) if one not in listed_ids]
     ChannelMark.objects.filter(channel_id__in=gone).delete()
     return gone

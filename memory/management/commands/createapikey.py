@@ -25,9 +25,19 @@ class Command(MemoryCommand):
             + "; ".join(f"{k}: {v}" for k, v in SCOPES.items()),
         )
 
+        parser.add_argument(
+            "--guild",
+            action="append",
+            type=int,
+            metavar="ID",
+            help="A server that it is limited to; more than once for several. Not with the scope admin.",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            row, key = make_key(name=options["name"], scopes=options["scope"] or ["admin"])
+            row, key = make_key(
+                name=options["name"], scopes=options["scope"] or ["admin"], guild_ids=options["guild"]
+            )
             audit.record(actor=audit.COMMAND, action="key.made", kind="key", object_id=str(row.id))
         except MusebotError as error:
             raise CommandError(error.message) from error

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +20,7 @@ from memory.selectors import AuditFilters
 from musebot_site.dashboard.audit_forms import AuditFilterForm, in_words
 from musebot_site.dashboard.http import Request, page, scope
 from musebot_site.dashboard.permissions import Permission, rights
+from musebot_site.spreadsheets import csv_lines
 
 PAGE_SIZE = 40
 PLACES = {
@@ -163,17 +163,13 @@ def _json_lines(entries: Iterable[AuditEntry]) -> Iterator[str]:
         yield json.dumps({**audit.canonical(entry), "hash": entry.hash}, ensure_ascii=True) + "\n"
 
 
-class _Echo:
-    """A file that gives back what is written to it."""
-
-    def write(self, value: str) -> str:
-        return value
-
-
 def _csv(entries: Iterable[AuditEntry]) -> Iterator[str]:
-    writer = csv.writer(_Echo())
+    return csv_lines(_rows(entries))
+
+
+def _rows(entries: Iterable[AuditEntry]) -> Iterator[Sequence[object]]:
     names = ("number", "at", "actor", "action", "kind", "object_id", "guild", "result", "counts", "hash")
-    yield writer.writerow(names)
+    yield names
     for entry in entries:
         fields = {**audit.canonical(entry), "counts": json.dumps(entry.counts), "hash": entry.hash}
-        yield writer.writerow([fields[name] if fields[name] is not None else "" for name in names])
+        yield [fields[name] for name in names]

@@ -15,7 +15,7 @@ from memory import blocks, selectors
 from memory.blocks import Actor, Block, BlockConflict, BlockRef, OverLimit, proposals
 from memory.conf import get_config
 from memory.consent import Consent
-from memory.models import BlockRevision, MemoryBlock
+from memory.models import BlockRevision, MemoryBlock, Scope
 from musebot_site.dashboard.core_memory_forms import BlockFilterForm, BlockForm, LimitForm
 from musebot_site.dashboard.differences import Part, differences
 from musebot_site.dashboard.http import Request, allowed_servers, number, page, require_server, scope
@@ -54,7 +54,12 @@ def index(request: Request) -> HttpResponse:
         "guild": guild,
         "own_persona": blocks.get(blocks.persona(guild.id)) if guild else None,
         "waiting": [
-            (row, now, differences(now.value, row.value))
+            (
+                row,
+                now,
+                differences(now.value, row.value),
+                selectors.guild(row.scope_key) if row.scope == Scope.GUILD else None,
+            )
             for row, now in proposals.waiting()
             if _may_change(request, row.scope, row.scope_key)
         ],

@@ -1,4 +1,4 @@
-"""What is done to memories: erase some or all that match, hold back from recall and take up again."""
+"""What is done to memories: erase some or all that match, hold back from recall and take up again, embed anew."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST
 
-from memory import erasure, selectors
+from memory import embedding, erasure, selectors
 from memory.errors import InvalidInput
 from memory.retrieval import pausing
 from memory.selectors import MemoryFilters
@@ -114,6 +114,22 @@ def pause(request: Request) -> HttpResponse:
     done = "are no longer recalled" if paused else "are recalled again"
     done = done.replace("are", "is") if changed == 1 else done
     messages.success(request, f"{changed:,} {noun} {done}." if changed else "Nothing had to be changed.")
+    return HttpResponseRedirect(_back(request, memory=request.POST.get("drawer", "")))
+
+
+@require_POST
+def embed_again(request: Request) -> HttpResponse:
+    """Has the vectors of memories made anew."""
+    if request.POST.get("scope") == "matching":
+        filters, _ = _filters(request)
+        queued = sum(embedding.embed_again(keys) for keys in selectors.keys_matching(filters))
+    else:
+        queued = embedding.embed_again(_keys(request))
+    records.note(request, counts={"memories": queued})
+    noun = "memory is" if queued == 1 else "memories are"
+    messages.success(
+        request, f"{queued:,} {noun} embedded again." if queued else "Nothing there has a vector."
+    )
     return HttpResponseRedirect(_back(request, memory=request.POST.get("drawer", "")))
 
 

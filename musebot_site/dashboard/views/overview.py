@@ -34,6 +34,8 @@ def index(request: Request) -> HttpResponse:
     figures, days = selectors.figures(guild_id), _days(guild_id)
     context: dict[str, Any] = {
         "figures": figures,
+        "counts": selectors.rail_counts(guild_id),
+        "erasures_due": figures.erasures_waiting + figures.erasures_running,
         "chart": pictures.activity_chart(days[-DAYS:]),
         "before": sum(count for _, count in days[-2 * DAYS : -DAYS]),
         "growth": pictures.growth_chart(days, figures.memories),
@@ -48,7 +50,9 @@ def index(request: Request) -> HttpResponse:
     if held.may(Permission.EVALUATION):
         context["quality"] = pictures.quality_chart(_runs(), QUALITY)
     if held.may(Permission.JOBS):
-        context["queue"] = pictures.queue_chart(_queue())
+        queued = _queue()
+        context["queue"] = pictures.queue_chart(queued)
+        context["work"] = sum(waiting + failed for _, waiting, failed in queued)
     context["attention"] = attention.needs(held, guild_id, everything, parts)
     return page(request, "overview/index.html", context, parts={"status": "overview/_status.html"})
 

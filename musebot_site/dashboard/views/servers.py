@@ -189,7 +189,7 @@ def channel(request: Request, guild_id: int, channel_id: int) -> HttpResponse:
     found = selectors.server_channel(guild_id, channel_id)
     if found is None:
         raise Http404
-    inherited = policies.inherited(row.guild)
+    inherited = policies.inherited(row.guild, found.channel)
     known = {"policy": found.policy, "inherited": inherited}
     form = ChannelForm.of(found.channel, request.POST or None, as_of=row.guild.policy_count, **known)
     conflict, status = None, 200
@@ -215,6 +215,7 @@ def channel(request: Request, guild_id: int, channel_id: int) -> HttpResponse:
         "inherited": inherited,
         "conflict": conflict,
         "threads": selectors.threads_of(channel_id),
+        "below": selectors.channels_of(channel_id),
         "persona": blocks.get(blocks.channel_persona(channel_id)),
         "used_persona": blocks.persona_for(guild_id, [channel_id]),
         **_switched_off(request, row),

@@ -92,20 +92,28 @@ def keys(request: Request) -> HttpResponse:
     form, made, key = KeyForm(request.POST or None), None, ""
     if request.method == "POST" and form.is_valid():
         try:
-            made, key = access.make_key(name=form.cleaned_data["name"], scopes=form.cleaned_data["scopes"])
+            made, key = access.make_key(
+                name=form.cleaned_data["name"], scopes=form.cleaned_data["scopes"], guild_ids=form.guild_ids()
+            )
             records.note(request, object_id=str(made.pk))
             form = KeyForm()
         except InvalidInput as error:
-            form.add_error(error.details.get("field"), error.message)
+            field = error.details.get("field")
+            form.add_error("servers" if field == "guild_ids" else field, error.message)
+    names = {str(row.id): row.name for row in selectors.guilds()}
     context = {
         "tab": "keys",
         "form": form,
-        "rows": access.all_keys()[:SHOWN],
+        "rows": [(row, _names(row.guilds, names)) for row in access.all_keys()[:SHOWN]],
         "made": made,
         "key": key,
         "scopes": access.SCOPES,
     }
     return page(request, "settings/keys.html", context, status=422 if form.errors else 201 if made else 200)
+
+
+def _names(ids: list[str] | None, names: dict[str, str]) -> list[str]:
+    return [names.get(one, one) for one in ids or ()]
 
 
 @require_POST
