@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from memory.index.base import Vector
 from memory.llm.base import Vectors
 from memory.models import Chunk, DocumentVersion
-from memory.rag import frequencies, ranking, words
+from memory.rag import answering, frequencies, ranking, words
 from memory.rag.context import context
 from memory.rag.nearness import Nearness
 from memory.rag.passages import Piece
@@ -21,9 +21,16 @@ HEADS = 25
 
 Measured on real documents, more of them find no more (hit@5 .81 with 20, 30 and 350) and take four times as long.
 """
-OTHERS = replace(BUILT_IN, context_cosine=17.0, text_cosine=0.0)
+OTHERS = replace(BUILT_IN, context_cosine=17.0, text_cosine=0.0, answering=answering.OTHERS)
 """For embedders that give a passage one vector: it stands for both."""
-WORDS_ONLY = replace(BUILT_IN, context_cosine=0.0, text_cosine=0.0, bm25=7.0, coverage=11.0, intercept=-9.0)
+WORDS_ONLY = replace(
+    BUILT_IN,
+    context_cosine=0.0,
+    text_cosine=0.0,
+    bm25=7.0,
+    coverage=11.0,
+    answering=answering.WORDS_ONLY,
+)
 """While there are no vectors."""
 
 
@@ -64,11 +71,6 @@ def _weights(asked: Asked) -> Weights:
     if asked.near is None or asked.space is None:
         return WORDS_ONLY
     return BUILT_IN if words.serves(asked.space) else OTHERS
-
-
-def recommended(space: Space | None) -> float:
-    """The ``min_score`` below which passages rarely answer."""
-    return (BUILT_IN if space is not None else WORDS_ONLY).min_relevance
 
 
 def _heads(
