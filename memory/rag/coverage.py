@@ -123,11 +123,12 @@ def _likeness(
             found.append({})
             continue
         # Nearly all are of another length; asking for each of them would take longer than all the rest.
-        most = _length_apart(word)
+        apart = _length_apart(word)
+        least, most = len(word) - apart, len(word) + apart
         alike = {
             other: 0.95 * likeness
-            for other in by_first.get(word[0], ())
-            if -most <= len(other) - len(word) <= most and (likeness := spelled_alike(word, other))
+            for other in (by_first.get(word[0], ()) if apart else ())
+            if least <= len(other) <= most and (likeness := _alike(word, other))
         }
         found.append(alike)
     if vectors is not None and vocabulary and words:
@@ -162,11 +163,16 @@ def _length_apart(word: str) -> float:
     return max(3, 0.4 * len(word)) if len(word) >= 4 else 0
 
 
-@lru_cache(maxsize=65536)
 def spelled_alike(word: str, other: str) -> float:
     """0 to 1: the same beginning (inflections) or most letters in order (slips); 0 where it is neither."""
     if len(word) < 4 or abs(len(word) - len(other)) > _length_apart(word):
         return 1.0 if word == other else 0.0
+    return _alike(word, other)
+
+
+@lru_cache(maxsize=65536)
+def _alike(word: str, other: str) -> float:
+    """``spelled_alike`` for words of about the same length."""
     best = 0.0
     if word[:4] == other[:4]:
         longest = max(len(word), len(other))

@@ -91,7 +91,8 @@ def _heads(
 def _rows(keys: set[int]) -> dict[int, Chunk]:
     """Rows with their versions, of which there are few: they are read once and shared."""
     found = {row.key: row for row in Chunk.objects.filter(key__in=keys).order_by("key")}
-    versions = DocumentVersion.objects.in_bulk({row.version_id for row in found.values()})
+    some = DocumentVersion.objects.only("name", "title", "source", "document_id")
+    versions = some.in_bulk({row.version_id for row in found.values()})
     for row in found.values():
         row.version = versions[row.version_id]
     return found
