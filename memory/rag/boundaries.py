@@ -55,6 +55,8 @@ def _spans(text: str, weakest: int) -> list[Span]:
     found: list[Span] = []
     start = 0
     for match in _CUT.finditer(text):
+        if weakest > WORD and match.lastgroup == "word" and "\n" not in match[0]:
+            continue  # nearly all: the white space between two words of a sentence
         strength = _strength(text, match)
         if strength < weakest or match.end() == start:
             continue

@@ -21,11 +21,16 @@ WordVectors = Callable[[Sequence[str]], Vectors]
 """Unit vectors of single words, in order; zeros where there is none."""
 
 _WORD = re.compile(f"[^\\W_{CJK}]+")
+_ASCII_WORD = re.compile("[a-z0-9]+")
 _CJK = re.compile(f"[{CJK}]")
 LEAST_COSINE = 0.6
 """Words whose vectors are further apart have nothing to do with each other."""
 NEAREST = 15
 """So many words of the candidates may stand for one of the question."""
+LONGEST = 40
+"""Letters; longer words are numbers, addresses and the like."""
+_ONE_THREAD = 2**18
+"""Multiplications that OpenBLAS does without its threads."""
 SHARPNESS = 3
 """A likeness counts with this power: .8 for half, .6 for a fifth."""
 
@@ -52,14 +57,20 @@ def question_words(text: str) -> list[str]:
 class Coverage:
     """``matches[w, c]``: how well the word ``w`` is in the text ``c``, 0 to 1. ``weights``: how much each word says."""
 
+    words: Sequence[str]
     matches: Vectors
     weights: Vectors
+
+    def best(self, texts: Sequence[int] | slice) -> Vectors:
+        """How well these texts have each word between them."""
+        found: Vectors = self.matches[:, texts].max(axis=1)
+        return found
 
     def share(self, texts: Sequence[int] | slice) -> float:
         """The share of the question's words, by weight, that these texts have between them; 0 to 1."""
         if not self.weights.size:
             return 0.0
-        return float((self.matches[:, texts].max(axis=1) * self.weights).sum() / self.weights.sum())
+        return float((self.best(texts) * self.weights).sum() / self.weights.sum())
 
     def each(self) -> Vectors:
         if not self.weights.size:
@@ -88,35 +99,42 @@ def cover(
             matches[row] = [float(pair in text) for text in texts]
             weights[row] = 0.5 * frequencies.rarity(word, int(matches[row].sum()))
             continue
-        for other, alike in likeness[row].items():
-            matches[row] = np.maximum(matches[row], alike**SHARPNESS * present[place[other]])
+        if likeness[row]:
+            alike = np.array(list(likeness[row].values()), dtype=np.float32) ** SHARPNESS
+            standing = present[[place[other] for other in likeness[row]]]
+            matches[row] = (alike[:, None] * standing).max(axis=0)
         weights[row] = frequencies.rarity(word, int((matches[row] > 0).sum()))
-    return Coverage(matches, weights)
+    return Coverage(words, matches, weights)
 
 
 def _likeness(
     words: Sequence[str], vocabulary: Sequence[str], vectors: WordVectors | None
 ) -> list[Mapping[str, float]]:
+    """What stands for each word, and how well. Nothing is like a number but itself: 46 is not 45."""
     by_first: dict[str, list[str]] = {}
+    wanted = {word[0] for word in words}
     for known in vocabulary:
-        by_first.setdefault(known[0], []).append(known)
+        if known[0] in wanted:
+            by_first.setdefault(known[0], []).append(known)
     found: list[dict[str, float]] = []
-    for word in words:
-        if " " in word:
+    exact = [" " in word or any(letter.isdigit() for letter in word) for word in words]
+    for word, as_it_is in zip(words, exact, strict=True):
+        if as_it_is:
             found.append({})
             continue
         # Nearly all are of another length; asking for each of them would take longer than all the rest.
-        most = _length_apart(word)
+        apart = _length_apart(word)
+        least, most = len(word) - apart, len(word) + apart
         alike = {
             other: 0.95 * likeness
-            for other in by_first.get(word[0], ())
-            if -most <= len(other) - len(word) <= most and (likeness := spelled_alike(word, other))
+            for other in (by_first.get(word[0], ()) if apart else ())
+            if least <= len(other) <= most and (likeness := _alike(word, other))
         }
         found.append(alike)
     if vectors is not None and vocabulary and words:
-        cosines = vectors(words) @ vectors(vocabulary).T
+        cosines = _products(vectors(words), vectors(vocabulary))
         for row, alike in enumerate(found):
-            if " " in words[row]:
+            if exact[row]:
                 continue
             near = np.flatnonzero(cosines[row] >= LEAST_COSINE)
             for column in near[np.argsort(-cosines[row, near], kind="stable")[:NEAREST]]:
@@ -130,16 +148,31 @@ def _likeness(
     return list(found)
 
 
+def _products(some: Vectors, others: Vectors) -> Vectors:
+    """``some @ others.T`` in parts that are too small to be shared out among threads.
+
+    numpy's library wakes its threads for anything larger and has them spin: on a busy machine that takes many times as long as the
+    product itself.
+    """
+    rows = max(1, _ONE_THREAD // max(some.size, 1))
+    return np.concatenate([some @ others[at : at + rows].T for at in range(0, len(others), rows)], axis=1)
+
+
 def _length_apart(word: str) -> float:
     """How many letters more or fewer a word may have that is spelled alike."""
     return max(3, 0.4 * len(word)) if len(word) >= 4 else 0
 
 
-@lru_cache(maxsize=65536)
 def spelled_alike(word: str, other: str) -> float:
     """0 to 1: the same beginning (inflections) or most letters in order (slips); 0 where it is neither."""
     if len(word) < 4 or abs(len(word) - len(other)) > _length_apart(word):
         return 1.0 if word == other else 0.0
+    return _alike(word, other)
+
+
+@lru_cache(maxsize=65536)
+def _alike(word: str, other: str) -> float:
+    """``spelled_alike`` for words of about the same length."""
     best = 0.0
     if word[:4] == other[:4]:
         longest = max(len(word), len(other))
@@ -159,4 +192,19 @@ def _trigrams(word: str) -> frozenset[str]:
 @lru_cache(maxsize=8192)
 def _words(text: str) -> frozenset[str]:
     """Distinct words of a text, lower case; runs without spaces are looked at by their characters instead."""
-    return frozenset(word for word in _WORD.findall(folded(text).lower()) if len(word) < 40)
+    # The names that a passage stands under are many passages' and seldom plain ASCII; what it says itself mostly is.
+    first, _, rest = text.partition("\n")
+    return _of_line(first) | _found(rest)
+
+
+@lru_cache(maxsize=2048)
+def _of_line(text: str) -> frozenset[str]:
+    return _found(text)
+
+
+def _found(text: str) -> frozenset[str]:
+    lower = folded(text).lower()
+    found = frozenset((_ASCII_WORD if lower.isascii() else _WORD).findall(lower))
+    if max(map(len, found), default=0) < LONGEST:
+        return found
+    return frozenset(word for word in found if len(word) < LONGEST)

@@ -82,6 +82,9 @@ class _Matrix:
     mark: str
     keys: npt.NDArray[np.int64]
     versions: npt.NDArray[np.int64]
+    """The distinct ones."""
+    version: npt.NDArray[np.int64]
+    """Which of them each passage is of."""
     place: dict[int, int]
     context: Vectors
     plain: Vectors
@@ -95,7 +98,7 @@ class _Kept:
 
     def nearest(self, versions: Collection[int], k: int) -> dict[int, float]:
         cosines = self._context()
-        allowed = np.isin(self.matrix.versions, list(versions))
+        allowed = np.isin(self.matrix.versions, list(versions))[self.matrix.version]
         if not allowed.all():
             cosines = np.where(allowed, cosines, -2.0)
         k = min(k, int(allowed.sum()))
@@ -108,12 +111,14 @@ class _Kept:
     def both(self, keys: Sequence[int]) -> dict[int, tuple[float, float]]:
         known = [key for key in keys if key in self.matrix.place]
         rows = [self.matrix.place[key] for key in known]
-        own, plain = self._context()[rows], self.matrix.plain[rows] @ self.vector
+        own, plain = self._context()[rows], np.einsum("ij,j->i", self.matrix.plain[rows], self.vector)
         return {key: (float(a), float(b)) for key, a, b in zip(known, own, plain, strict=True)}
 
     def _context(self) -> Vectors:
         if self.cosines is None:
-            self.cosines = self.matrix.context @ self.vector
+            # One thread reads the vectors about as fast as memory gives them; numpy's product wakes others, which on a busy
+            # machine takes several times as long.
+            self.cosines = np.einsum("ij,j->i", self.matrix.context, self.vector)
         return self.cosines
 
 
@@ -162,11 +167,13 @@ def _load(space: Space, mark: str) -> _Matrix:
     """Reads all vectors. What is written meanwhile has set another mark by the time that anybody asks again."""
     global _matrix
     keys, context, plain = space.index().everything()
+    versions, version = np.unique(keys >> VERSION_SHIFT, return_inverse=True)
     found = _Matrix(
         space.id,
         mark,
         keys,
-        keys >> VERSION_SHIFT,
+        versions,
+        version,
         {int(key): at for at, key in enumerate(keys)},
         context,
         plain,

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from memory.index.base import Vector
 from memory.llm.base import Vectors
 from memory.models import Chunk, DocumentVersion
-from memory.rag import frequencies, ranking, words
+from memory.rag import answering, frequencies, ranking, words
 from memory.rag.context import context
 from memory.rag.nearness import Nearness
 from memory.rag.passages import Piece
@@ -21,9 +21,16 @@ HEADS = 25
 
 Measured on real documents, more of them find no more (hit@5 .81 with 20, 30 and 350) and take four times as long.
 """
-OTHERS = replace(BUILT_IN, context_cosine=17.0, text_cosine=0.0)
+OTHERS = replace(BUILT_IN, context_cosine=17.0, text_cosine=0.0, answering=answering.OTHERS)
 """For embedders that give a passage one vector: it stands for both."""
-WORDS_ONLY = replace(BUILT_IN, context_cosine=0.0, text_cosine=0.0, bm25=7.0, coverage=11.0, intercept=-9.0)
+WORDS_ONLY = replace(
+    BUILT_IN,
+    context_cosine=0.0,
+    text_cosine=0.0,
+    bm25=7.0,
+    coverage=11.0,
+    answering=answering.WORDS_ONLY,
+)
 """While there are no vectors."""
 
 
@@ -66,11 +73,6 @@ def _weights(asked: Asked) -> Weights:
     return BUILT_IN if words.serves(asked.space) else OTHERS
 
 
-def recommended(space: Space | None) -> float:
-    """The ``min_score`` below which passages rarely answer."""
-    return (BUILT_IN if space is not None else WORDS_ONLY).min_relevance
-
-
 def _heads(
     by_words: Mapping[int, float], cosines: Mapping[int, tuple[float, float]], weights: Weights
 ) -> list[int]:
@@ -89,7 +91,8 @@ def _heads(
 def _rows(keys: set[int]) -> dict[int, Chunk]:
     """Rows with their versions, of which there are few: they are read once and shared."""
     found = {row.key: row for row in Chunk.objects.filter(key__in=keys).order_by("key")}
-    versions = DocumentVersion.objects.in_bulk({row.version_id for row in found.values()})
+    some = DocumentVersion.objects.only("name", "title", "source", "document_id")
+    versions = some.in_bulk({row.version_id for row in found.values()})
     for row in found.values():
         row.version = versions[row.version_id]
     return found

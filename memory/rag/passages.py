@@ -66,9 +66,11 @@ def _seen(head: int, pieces: Sequence[Piece], taken: set[int]) -> bool:
     mine = words_of(pieces[head].text)
     for other in taken:
         theirs = words_of(pieces[other].text)
-        few, many = sorted((len(mine), len(theirs)))
-        if few > ALIKE * many and len(mine & theirs) > ALIKE * len(mine | theirs):
-            return True
+        few, many = min(len(mine), len(theirs)), max(len(mine), len(theirs))
+        if few > ALIKE * many:
+            shared = len(mine & theirs)
+            if shared > ALIKE * (few + many - shared):
+                return True
     return False
 
 

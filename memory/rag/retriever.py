@@ -14,11 +14,11 @@ from memory.index import chunks as index
 from memory.index.base import Vector
 from memory.index.terms import tokens
 from memory.models import Chunk
-from memory.rag import nearness, scope, spaces, words
+from memory.rag import answering, nearness, scope, spaces, words
 from memory.rag.coverage import question_words
 from memory.rag.frequencies import telling
 from memory.rag.options import Filters, Found, Hit, Signal
-from memory.rag.ordering import Asked, order, recommended
+from memory.rag.ordering import Asked, order
 from memory.rag.ranking import PASSAGE_CHARACTERS, RankedPassage
 from memory.rag.spaces import Space
 
@@ -45,8 +45,8 @@ class DocumentRetriever:
 
     @staticmethod
     def recommended_min_score() -> float:
-        """Below it, passages rarely answer anything."""
-        return recommended(spaces.serving())
+        """What it costs and gains is told in ``answering.MEASURED``."""
+        return answering.RECOMMENDED
 
     @property
     def settings(self) -> RagSettings:

@@ -6,6 +6,7 @@ They are stored, since making one takes as long as embedding a sentence, and kep
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
@@ -22,6 +23,8 @@ from memory.rag.spaces import Space
 BATCH = 256
 MOST_KEPT = 40_000
 """Words in memory, a kilobyte each."""
+LOOK_AGAIN = 60.0
+"""Seconds that a word without a vector is taken to have none."""
 
 _lock = threading.Lock()
 
@@ -34,6 +37,14 @@ class _Kept:
         self.place: dict[str, int] = {}
         self.rows = np.zeros((4096, dimension), dtype=np.float16)
         self.used = 1
+        self.looked = time.monotonic()
+
+    def look_again(self) -> None:
+        """Words without a vector are asked for anew from time to time: passages are found before their words are learnt."""
+        now = time.monotonic()
+        if now - self.looked > LOOK_AGAIN:
+            self.place = {word: place for word, place in self.place.items() if place}
+            self.looked = now
 
     def add(self, word: str, vector: Vector | None) -> None:
         if vector is None:
@@ -77,16 +88,16 @@ def vectors(words: Sequence[str], space: Space, fresh: dict[str, Vector]) -> Vec
         if _kept is None or _kept.space != space.id or _kept.used > MOST_KEPT:
             _kept = _Kept(space.id, space.dimension)
         kept = _kept
-        missing = [word for word in words if word not in kept.place and word not in fresh]
+        kept.look_again()
+        missing = set(words).difference(kept.place, fresh)
         if missing:
             found = _stored(missing, space)
             for word in missing:
                 kept.add(word, found.get(word))
         places = [kept.place.get(word, 0) for word in words]
         known: Vectors = kept.rows[places].astype(np.float32)
-    for at, word in enumerate(words):
-        if word in fresh:
-            known[at] = fresh[word]
+    for word in fresh.keys() & set(words):
+        known[words.index(word)] = fresh[word]
     return known
 
 

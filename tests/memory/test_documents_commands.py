@@ -113,6 +113,13 @@ def test_evaluate_gives_the_three_methods_as_json(folder, tmp_path):
         stderr=StringIO(),
     )
     found = json.loads(out.getvalue())
+    trade = found.pop("trade_off")
+    assert trade["min_score"] in [one["min_score"] for one in trade["steps"]]
+    first, last = trade["steps"][0], trade["steps"][-1]
+    assert (first["min_score"], first["hit@5"], first["silent"]) == (0, 1.0, 0.0)
+    assert last["hit@5"] < 1 and last["silent"] == 1.0
+    used = next(one for one in trade["steps"] if one["min_score"] == trade["min_score"])
+    assert {name: used[name] for name in found["method"]} == found["method"]
     assert set(found) == {"method", "plain", "keyword"}
     for values in found.values():
         assert set(values) == {"hit@1", "hit@3", "hit@5", "silent"}

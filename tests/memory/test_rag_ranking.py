@@ -97,3 +97,41 @@ def test_names_of_a_source():
     assert citation("faq.md", ("Help", "Shipping")) == "faq.md › Shipping"
     assert citation("manual.pdf", ("Intro",), page=12) == "manual.pdf › p. 12"
     assert context("server-rules.de.md", "Rules", ("rules", "Names")) == "server rules de › Rules › Names"
+
+
+def test_nothing_is_like_a_number_but_itself():
+    """46 is not 45, and its vector may be as near as it likes."""
+
+    def vectors(words):
+        return np.ones((len(words), 2), dtype=np.float32) / np.sqrt(2)
+
+    texts = ["Sizes 45 and 47 are sold out.", "Size 46 is there."]
+    coverage = cover("46", texts, FREQUENCIES, vectors)
+    assert coverage.each().tolist() == [0, 1]
+
+
+def test_a_product_in_parts_is_the_product():
+    from memory.rag.coverage import _products
+
+    random = np.random.default_rng(1)
+    some, others = (random.normal(size=(n, 512)).astype(np.float32) for n in (7, 300))
+    assert np.allclose(_products(some, others), some @ others.T, atol=1e-4)
+
+
+def test_words_of_a_text_do_not_depend_on_how_they_are_found():
+    """Plain and other letters take different ways; a text of both has the words of both."""
+    from memory.rag.coverage import _words
+
+    assert _words("FAQ › Café\nThe fee is €5. Straße, foo_bar, x1") == {
+        "faq",
+        "café",
+        "the",
+        "fee",
+        "is",
+        "5",
+        "straße",
+        "foo",
+        "bar",
+        "x1",
+    }
+    assert _words(f"Long\n{'a' * 40} {'b' * 39}") == {"long", "b" * 39}

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from memory.models import Chunk, Document, EvaluationQuestion, EvaluationRun
 from memory.rag import documents, evaluation
+from memory.rag.answering import RECOMMENDED
 from memory.rag.ingest import ingest_entries  # noqa: F401  (the handler that these pages wait for)
 from tests.factories import GuildFactory
 from tests.memory.document_support import SHIPPING, upload
@@ -168,6 +169,7 @@ def test_evaluation_asks_after_each_change_and_puts_worse_first(staff):
     post(staff, "evaluation-add", question="zebra crossing", source="")
     post(staff, "evaluation-run")
     body = page(staff, "evaluation")
+    assert body.count(f"{RECOMMENDED}") >= 2 and "nothing returned" in body  # it tells what each value costs
     assert "How many business days" in body and EvaluationRun.objects.get().measures["hit@5"] == 1.0
     upload("faq.md", "# Shop\n\nClosed for good.")
     assert EvaluationRun.objects.count() == 1

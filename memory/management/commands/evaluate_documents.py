@@ -26,6 +26,8 @@ from memory.rag.retriever import DocumentRetriever
 
 DEPTH = 5
 LONGEST = 1500
+STEPS = tuple(step / 20 for step in range(0, 20, 1))
+"""Values of ``min_score`` whose effect is told."""
 EVERYTHING = Filters(everything=True)
 
 
@@ -39,10 +41,8 @@ class Outcome:
     def add(self, texts: Sequence[str], contains: str | None) -> None:
         if contains is None:
             self.silent.append(not texts)
-            return
-        wanted = " ".join(contains.split())
-        places = (place for place, text in enumerate(texts[:DEPTH], 1) if wanted in " ".join(text.split()))
-        self.ranks.append(next(places, None))
+        else:
+            self.ranks.append(_place(texts, contains))
 
     def summary(self) -> dict[str, float]:
         count = len(self.ranks)
@@ -54,6 +54,28 @@ class Outcome:
         }
         found["silent"] = round(sum(self.silent) / len(self.silent), 4) if self.silent else 0.0
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a question got without a ``min_score``: passages with their scores, best first; ``contains`` as it was asked."""
+
+    passages: Sequence[tuple[float, str]]
+    contains: str | None
+
+    def texts(self, min_score: float) -> list[str]:
+        return [text for score, text in self.passages if score >= min_score]
+
+
+def trade_off(answers: Sequence[Answer], steps: Sequence[float]) -> list[dict[str, float]]:
+    """What each ``min_score`` costs and what it gains."""
+    found = []
+    for step in steps:
+        outcome = Outcome()
+        for answer in answers:
+            outcome.add(answer.texts(step), answer.contains)
+        found.append({"min_score": step} | outcome.summary())
+    return found
 
 
 class Command(BaseCommand):
@@ -75,14 +97,20 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             questions = _questions(options["file"])
-            with _place(options["documents"]):
+            with _database(options["documents"]):
                 if options["documents"]:
                     self._ingest(options["documents"])
-                outcomes = self._measure(questions, options["min_score"])
+                least = recommended() if options["min_score"] is None else options["min_score"]
+                outcomes, answers = self._measure(questions, least)
         except MusebotError as error:
             raise CommandError(error.message) from error
         found = {name: outcome.summary() for name, outcome in outcomes.items()}
-        self.stdout.write(json.dumps(found, indent=2) if options["json"] else _table(found))
+        trade = trade_off(answers, sorted({*STEPS, least}))
+        if options["json"]:
+            told: dict[str, Any] = {**found, "trade_off": {"min_score": least, "steps": trade}}
+            self.stdout.write(json.dumps(told, indent=2))
+        else:
+            self.stdout.write(f"{_table(found)}\n\n{_steps(trade, least)}")
 
     def _ingest(self, folder: Path) -> None:
         paths = list(importing.paths_of(folder))
@@ -96,20 +124,23 @@ class Command(BaseCommand):
             if version is not None and version.state != DocumentVersion.State.READY:
                 self._progress(f"  {version.state}, {version.error_code}: {version.error}")
 
-    def _measure(self, questions: Sequence[dict[str, Any]], min_score: float | None) -> dict[str, Outcome]:
+    def _measure(
+        self, questions: Sequence[dict[str, Any]], least: float
+    ) -> tuple[dict[str, Outcome], list[Answer]]:
         outcomes = {"method": Outcome(), "plain": Outcome(), "keyword": Outcome()}
-        least = recommended() if min_score is None else min_score
+        answers: list[Answer] = []
         retriever = DocumentRetriever(filters=EVERYTHING)
         plain = _Plain() if get_config().memory_enabled else None
         for number, question in enumerate(questions, 1):
             if number % 50 == 1:
                 self._progress(f"asking {number} of {len(questions)}")
             text, contains = question["question"], question["contains"]
-            hits = retriever.retrieve(text, DEPTH, least)
-            outcomes["method"].add([hit.text[:LONGEST] for hit in hits], contains)
+            hits = retriever.retrieve(text, DEPTH, -1.0)
+            answers.append(Answer([(hit.score, hit.text[:LONGEST]) for hit in hits], contains))
+            outcomes["method"].add(answers[-1].texts(least), contains)
             outcomes["plain"].add(plain.texts(text) if plain else [], contains)
             outcomes["keyword"].add(_keyword(text), contains)
-        return outcomes
+        return outcomes, answers
 
     def _progress(self, message: str) -> None:
         self.stderr.write(message, style_func=lambda text: text)
@@ -122,7 +153,7 @@ def recommended() -> float:
 
 
 @contextlib.contextmanager
-def _place(folder: Path | None) -> Iterator[None]:
+def _database(folder: Path | None) -> Iterator[None]:
     """A temporary database and folder where documents are taken in; the installation's own without."""
     if folder is None:
         yield
@@ -193,9 +224,26 @@ def _keyword(question: str) -> list[str]:
     return [texts[key] for key in best if key in texts]
 
 
+def _place(texts: Sequence[str], contains: str) -> int | None:
+    """The first of the passages that has these words; white space does not count."""
+    wanted = " ".join(contains.split())
+    places = (place for place, text in enumerate(texts[:DEPTH], 1) if wanted in " ".join(text.split()))
+    return next(places, None)
+
+
 def _table(found: dict[str, dict[str, float]]) -> str:
     names = ["hit@1", "hit@3", "hit@5", "silent"]
     lines = [f"{'':12}" + "".join(f"{name:>9}" for name in names)]
     for method, values in found.items():
         lines.append(f"{method:12}" + "".join(f"{values[name]:>9.3f}" for name in names))
+    return "\n".join(lines)
+
+
+def _steps(trade: Sequence[dict[str, float]], used: float) -> str:
+    names = ["hit@1", "hit@3", "hit@5", "silent"]
+    lines = ["What min_score costs questions that are answered, and how many others it keeps silent:"]
+    lines.append(f"{'min_score':12}" + "".join(f"{name:>9}" for name in names))
+    for one in trade:
+        mark = "  used above" if one["min_score"] == used else ""
+        lines.append(f"{one['min_score']:<12.3g}" + "".join(f"{one[name]:>9.3f}" for name in names) + mark)
     return "\n".join(lines)

@@ -34,6 +34,8 @@ def one_line(text: str, limit: int = 200) -> str:
 
 def folded(text: str) -> str:
     """The text as it is indexed: ligatures taken apart, joiners out. What is shown keeps them."""
+    if text.isascii():
+        return text
     return text.translate(_LIGATURES).replace("\u200c", "").replace("\u200d", "")
 
 

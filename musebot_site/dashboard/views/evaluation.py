@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memory import selectors
 from memory.conf import get_config
-from memory.rag import evaluation
+from memory.rag import answering, evaluation
 from memory.rag.retriever import DocumentRetriever
 from musebot_site.dashboard.document_forms import QuestionForm
 from musebot_site.dashboard.http import Request, back_to, number, page, scope
@@ -52,6 +52,7 @@ def _context(request: Request, form: QuestionForm) -> dict[str, Any]:
             for row in selectors.documents(selectors.DocumentFilters(), limit=DOCUMENTS).rows
         ],
         "recommended": DocumentRetriever.recommended_min_score(),
+        "costs": answering.MEASURED,
         "configured": get_config().rag.min_score,
     }
 
