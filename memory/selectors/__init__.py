@@ -25,6 +25,7 @@ from memory.selectors.documents import (
     reply_passages,
 )
 from memory.selectors.erasures import (
+    ErasureFilters,
     ended_erasures,
     erasure,
     erasures,
@@ -123,6 +124,7 @@ __all__ = [
     "document",
     "documents",
     "documents_failed",
+    "ErasureFilters",
     "ended_erasures",
     "erasure",
     "erasures",
