@@ -118,8 +118,8 @@ def test_a_reply_that_was_erased_does_not_come_back():
 def test_the_same_id_of_somebody_else_is_another_message():
     """Exports number their messages as they like."""
     ada, bob = opted_in("ada"), opted_in("bob")
-    erasure.erase_messages([say(ada, "hers", id=7)])
-    assert capture.record_messages([incoming("his", author=bob, id=7)], source="import").stored == 1
+    erasure.erase_messages([say(ada, "hers", id=70_007)])
+    assert capture.record_messages([incoming("his", author=bob, id=70_007)], source="import").stored == 1
 
 
 def test_a_restored_backup_forgets_them_again(receipts):
@@ -169,12 +169,13 @@ def test_receipts_of_another_file_are_taken_over(receipts, tmp_path):
 
 @pytest.mark.parametrize(
     "broken",
-    [{"messages": "5"}, {"messages": ["five"]}, {"messages": ["5"], "erased_at": "yesterday"}],
+    [{"messages": "70005"}, {"messages": ["five"]}, {"messages": ["70005"], "erased_at": "yesterday"}],
 )
 def test_a_line_that_cannot_be_used_is_passed_over(receipts, broken):
     ada = opted_in("ada")
-    say(ada, "kept", id=5)
-    line = {"id": str(uuid.uuid4()), "subject": subject_hash(ada.id), "epoch": 0, **broken}
+    say(ada, "kept", id=70_005)
+    usable = {"subject": subject_hash(ada.id), "epoch": 0, "erased_at": "2026-03-02T12:00:00+00:00"}
+    line = {"id": str(uuid.uuid4()), **usable, **broken}
     receipts.write_text(json.dumps(line) + "\n")
     found = replay()
     assert (found.unreadable, found.erased) == (1, 0) and texts() == ["kept"]

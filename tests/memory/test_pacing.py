@@ -56,7 +56,7 @@ def test_it_stays_between_the_least_and_the_most(clock):
     assert pace.size == LEAST
 
 
-@sqlite_only
+@sqlite_only("PostgreSQL moves nothing from a log into a file")
 def test_sqlite_moves_its_log_between_batches_only(clock):
     def pages():
         with connection.cursor() as cursor:
