@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -55,18 +55,19 @@ def incoming(message: discord.Message, bot: discord.ClientUser) -> IncomingMessa
 
 
 def reply_of_bot(
-    *, bot: discord.ClientUser, question: discord.Message, first_part: int, text: str, sent_at: datetime
+    *, bot: discord.ClientUser, question: discord.Message, parts: Sequence[int], text: str, sent_at: datetime
 ) -> IncomingMessage:
-    """The bot's answer as one message, however many parts it was sent in."""
+    """The bot's answer as one message, however many ``parts`` (their ids, in order) it was sent in."""
     name = question.guild.me.display_name if question.guild else bot.display_name
     return IncomingMessage(
-        id=first_part,
+        id=parts[0],
         guild=guild_of(question.guild, question.channel.id),
         channel=channel_of(question.channel),
         author=Person(id=bot.id, username=bot.name, display_name=name, is_bot=True),
         text=text,
         sent_at=sent_at,
         reply_to=question.id,
+        later_parts=tuple(parts[1:]),
     )
 
 

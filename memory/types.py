@@ -66,6 +66,8 @@ class IncomingMessage:
     edited_at: datetime | None = None
     reply_to: int | None = None
     """Id of the message that this one answers."""
+    later_parts: tuple[int, ...] = ()
+    """Ids of the further messages that a long answer of the bot goes on in."""
     mentions_users: tuple[Person, ...] = ()
     mentions_roles: tuple[tuple[int, str], ...] = ()
     mentions_everyone: bool = False

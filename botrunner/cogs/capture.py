@@ -73,7 +73,7 @@ class CaptureCog(commands.Cog):
         value = adapters.reply_of_bot(
             bot=self.bot.me,
             question=question,
-            first_part=parts[0].message.id,
+            parts=[part.message.id for part in parts],
             text=text,
             sent_at=parts[0].created_at,
         )

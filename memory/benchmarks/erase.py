@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import time
@@ -15,6 +16,7 @@ from memory import erasure
 from memory.benchmarks.beside import Beside
 from memory.benchmarks.erase_rows import MARK, SOMEONE, fill
 from memory.benchmarks.scratch import scratch_database
+from memory.benchmarks.timing import load
 from memory.erasure import checkpoint
 from memory.errors import InvalidInput
 from memory.index.connection import prepare_connection
@@ -25,15 +27,19 @@ Progress = Callable[[str], None]
 
 
 def run(
-    *, rows: int = 20_000, progress: Progress = lambda message: None, prepared: Path | None = None
+    *, rows: int = 20_000, progress: Progress = lambda message: None, keep: Path | None = None
 ) -> dict[str, Any]:
-    """Seconds, and milliseconds that others waited. ``prepared`` is a database that ``fill`` made, to be copied."""
+    """Seconds, and milliseconds that others waited. In ``keep`` the database stays as it was before, for the next run to copy."""
     if connection.vendor != "sqlite":
         raise InvalidInput("This measures what erasing takes in a file of SQLite; unset DATABASE_URL for it.")
-    with scratch_database(prepared) as path:
-        if prepared is None:
+    kept = keep / f"erase-{rows}.db" if keep is not None else None
+    there = kept is not None and kept.exists()
+    with scratch_database(kept if there else None) as path:
+        if not there:
             fill(rows, progress)
         checkpoint.empty_log()
+        if kept is not None and not there:
+            _keep(path, kept)
         copy = path.with_name("copy.db")
         shutil.copy(path, copy)
         progress("previewing")
@@ -54,6 +60,7 @@ def run(
             "state": request.state,
             "seconds": taken["seconds"],
             "processor_seconds": taken["processor"],
+            "load": load(),
             "stages": taken["stages"],
             "others_waited_ms": waits,
             "preview_seconds": round(previewed, 2),
@@ -74,10 +81,10 @@ def lines(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"erased and proven in {result['seconds']} s ({result['processor_seconds']} s of processor time): {result['state']}"
     for stage, seconds in result["stages"].items():
         yield f"  {stage:32}{seconds:>8.2f} s"
-    yield f"the write lock was held for at most {waits['lock']['most']:.0f} ms"
+    yield f"the write lock was held for at most {waits['lock']['most']:.0f} ms, p95 {waits['lock']['p95']:.0f} ms"
     for role, what in (("writer", "storing a message"), ("reader", "searching the words")):
         one = waits[role]
-        yield f"  {what} meanwhile: p50 {one['p50']} ms, p95 {one['p95']} ms, at most {one['most']} ms"
+        yield f"  {what} meanwhile, {one['times']:,} times: p50 {one['p50']} ms, p95 {one['p95']} ms, at most {one['most']} ms"
     yield f"left in any store: {result['left'] or 'nothing'}; files with their words: {result['files_with_their_words']}"
     yield f"in one transaction, with a VACUUM: {plain['seconds']} s, the write lock held for {plain['held_ms']:,.0f} ms"
     yield f"the longest wait of others is {plain['held_ms'] / max(waits['lock']['most'], 0.1):.0f} times as short"
@@ -87,7 +94,7 @@ def _erase(path: Path) -> tuple[ErasureRequest, dict[str, Any], dict[str, dict[s
     """The request when it is done, how long it and its stages took, and how long others waited."""
     stages = _Stages()
     with Beside(path) as beside:
-        begin, processor = time.perf_counter(), time.process_time()
+        begin, processor = time.perf_counter(), _processor()
         asked = erasure.request(user_id=SOMEONE, origin="command")
         with stages:
             request = erasure.run(asked.id)
@@ -99,10 +106,23 @@ def _erase(path: Path) -> tuple[ErasureRequest, dict[str, Any], dict[str, dict[s
                 request = erasure.run(asked.id)
         taken = {
             "seconds": round(time.perf_counter() - begin, 2),
-            "processor": round(time.process_time() - processor, 2),
+            "processor": round(_processor() - processor, 2),
             "stages": stages.seconds,
         }
     return request, taken, beside.result()
+
+
+def _processor() -> float:
+    """Seconds of processor time of this process and of those that it has waited for: the files are searched by one of its own."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+def _keep(path: Path, kept: Path) -> None:
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = kept.with_name(kept.name + ".part")
+    shutil.copy(path, unfinished)
+    unfinished.replace(kept)
 
 
 class _Stages:
@@ -129,7 +149,9 @@ class _Stages:
 
     def _watch(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith('UPDATE "memory_erasurerequest"') and '"stage"' in sql and not many:
-            names = [part.split('"')[1] for part in sql.partition(" SET ")[2].split(" WHERE ")[0].split(", ")]
+            # What is set to NULL stands in the statement and is no parameter.
+            parts = sql.partition(" SET ")[2].split(" WHERE ")[0].split(", ")
+            names = [part.split('"')[1] for part in parts if part.endswith("%s")]
             stage = params[names.index("stage")] if "stage" in names else ""
             self._enter(str(stage) or "end")
         return execute(sql, params, many, context)

@@ -15,7 +15,18 @@ from django.utils import timezone
 
 from memory import outbox, removal
 from memory.capture import touched, underway
-from memory.models import Audience, Channel, DailyCount, Guild, GuildMember, Message, OutboxEntry, Reply, Scan
+from memory.models import (
+    Audience,
+    Channel,
+    DailyCount,
+    Guild,
+    GuildMember,
+    Message,
+    MessagePart,
+    OutboxEntry,
+    Reply,
+    Scan,
+)
 from memory.pacing import Pace
 
 FORGET_CHANNEL = "forget_channel"
@@ -23,7 +34,10 @@ FORGET_GUILD = "forget_guild"
 
 
 def forget_messages(discord_ids: Iterable[int]) -> int:
-    """Removes messages that were deleted on Discord, also those that are being stored at this moment; returns how many."""
+    """Removes messages that were deleted on Discord, also those that are being stored at this moment; returns how many.
+
+    An answer of the bot goes with any of its parts.
+    """
     ids = list(dict.fromkeys(discord_ids))
     underway.note_deleted(ids)
     count = 0
@@ -31,9 +45,11 @@ def forget_messages(discord_ids: Iterable[int]) -> int:
         some = ids[start : start + removal.BATCH]
         with transaction.atomic():
             touched.note(some, deleted=True)
-            count += removal.remove(
-                list(Message.objects.filter(discord_id__in=some).values_list("key", flat=True))
-            )
+            gone = {
+                *Message.objects.filter(discord_id__in=some).values_list("key", flat=True),
+                *MessagePart.objects.filter(discord_id__in=some).values_list("message_id", flat=True),
+            }
+            count += removal.remove(sorted(gone))
     return count
 
 

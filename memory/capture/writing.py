@@ -13,9 +13,9 @@ from django.utils import timezone
 from memory import consent, counters, measures, outbox
 from memory.backends import text_index
 from memory.capture import content, links, places, underway
-from memory.capture.erased import ErasedRanges
+from memory.capture.erased import Erased
 from memory.index.base import GUILD_SHIFT
-from memory.models import Channel, Guild, GuildMember, Member, Message
+from memory.models import Channel, Guild, GuildMember, Member, Message, MessagePart
 from memory.models.fast import insert
 from memory.models.locks import again
 from memory.types import ChannelInfo, GuildInfo, IncomingMessage, Source
@@ -70,7 +70,7 @@ class _Batch:
         self.wakes = wakes
         self.now = timezone.now()
         self.members: dict[int, Member] = {}
-        self.erased = ErasedRanges(())
+        self.erased = Erased()
         self.closed: dict[ChannelInfo, str] = {}
         self.guilds: dict[GuildInfo, Guild] = {}
         self.places: dict[ChannelInfo, tuple[Guild, Channel]] = {}
@@ -78,7 +78,7 @@ class _Batch:
     def run(self, items: Sequence[Item]) -> list[Outcome]:
         owners = {item.owner_id for item in items}
         self.members = consent.require_many(one for key, one in self.consents.items() if key in owners)
-        self.erased = ErasedRanges(self.members)
+        self.erased = Erased(self.members, [item.message for item in items])
         # After the gate, which lets one at a time in for a member: nobody else stores the same message now.
         ids = [item.message.id for item in items if item.message.id]
         stored = dict(Message.objects.filter(discord_id__in=ids).values_list("discord_id", "key"))
@@ -108,7 +108,7 @@ class _Batch:
         message = item.message
         if not content.clean(message.text).strip() and not content.images(message) and not item.captions:
             return "empty"
-        if underway.is_deleted(message.id):
+        if any(map(underway.is_deleted, (message.id, *message.later_parts))):
             return "deleted"
         if self.erased.cover(item.owner_id, message):
             return "erased"
@@ -142,6 +142,7 @@ class _Batch:
         known = content.known_people(_people(items))
         rows = [self._row(keys[position], item, known) for position, item in wanted.items()]
         insert(rows)
+        _note_parts(zip(rows, items, strict=True))
         text_index().add([row.key for row in rows])
         self._keep_names(items)
         counters.change(
@@ -220,6 +221,18 @@ class _Batch:
         if last is None or message.sent_at >= last:
             later = Member.objects.filter(user_id=pair[1]).exclude(last_message_at__gt=message.sent_at)
             later.update(last_message_at=message.sent_at, **names)
+
+
+def _note_parts(stored: Iterable[tuple[Message, Item]]) -> None:
+    """The further messages that long answers went on in, so that the deletion of any is the answer's."""
+    MessagePart.objects.bulk_create(
+        [
+            MessagePart(discord_id=part, message_id=row.key)
+            for row, item in stored
+            for part in item.message.later_parts
+        ],
+        ignore_conflicts=True,
+    )
 
 
 def _take_numbers(ordinal: int, count: int) -> int:

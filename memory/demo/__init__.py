@@ -17,7 +17,7 @@ from memory.capture.importing import ids
 from memory.conf import get_config
 from memory.errors import MemoryDisabled
 from memory.management import inline
-from memory.models import ConsentEvent, ErasureRequest, Guild, Member, Message, SubjectEpoch
+from memory.models import ConsentEvent, ErasedMessage, ErasureRequest, Guild, Member, Message, SubjectEpoch
 from memory.pseudonyms import subject_hash
 from memory.types import ChannelInfo, GuildInfo, IncomingMessage, Person
 
@@ -139,6 +139,7 @@ def remove() -> dict[str, int]:
         ConsentEvent.objects.filter(subject__in=subjects).delete()
         ErasureRequest.objects.filter(subject__in=subjects, state=ErasureRequest.State.DONE).delete()
         SubjectEpoch.objects.filter(subject__in=subjects).delete()
+        ErasedMessage.objects.filter(subject__in=subjects).delete()
         Guild.objects.filter(discord_id=GUILD_ID, message_count=0).delete()
     return counts
 

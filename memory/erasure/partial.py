@@ -43,7 +43,7 @@ def messages(user_id: int, part: Part, size: int) -> Counter[str]:
         user_id, [one for _, one, _ in found if one is not None], first=min(moments), last=max(moments)
     )
     keys = list(dict.fromkeys([*answers.values_list("key", flat=True)[:size], *(one[0] for one in found)]))
-    return erase_keys(keys[:size], size)
+    return erase_keys(keys[:size], size, covered=rows)
 
 
 def _answers(user_id: int, questions: Any, *, first: datetime, last: datetime) -> QuerySet[Message]:
@@ -62,7 +62,7 @@ def traces(user_id: int, part: Part, size: int) -> Counter[str]:
     rows = list(part.replies(user_id).values_list("id", "answer_id")[:size])
     answers = [answer for _, answer in rows if answer is not None]
     if answers:
-        return erase_keys(answers, size)
+        return erase_keys(answers, size, covered=part.messages(user_id))
     ids = [id_ for id_, _ in rows]
     counts = core_memory.notes_of(ids)
     Reply.objects.filter(id__in=ids).delete()

@@ -98,7 +98,8 @@ class Part:
         """What they wrote, and what the bot answered them."""
         rows = Message.objects.filter(member_id=user_id)
         if self.is_one:
-            one = Q(key=self.message_key) if self.message_key else Q(discord_id=self.message_id)
+            # By Discord's id where there is one: a restored backup gives the same key to another message.
+            one = Q(discord_id=self.message_id) if self.message_id else Q(key=self.message_key)
             return rows.filter(one)
         return rows.filter(self._where("guild__discord_id", "channel_id"), self._when("sent_at"))
 
@@ -106,7 +107,7 @@ class Part:
         """Traces of what they asked."""
         rows = Reply.objects.filter(asker_id=user_id)
         if self.is_one:
-            return rows.filter(question_id=self.message_key)
+            return rows.filter(question__in=self.messages(user_id))
         return rows.filter(self._where("guild__discord_id", "channel_id"), self._when("created_at"))
 
     def archive(self, user_id: int) -> QuerySet[ArchivalEntry]:

@@ -1,5 +1,7 @@
 """The proof of an erasure: counts and a hash, no content and no id. Kept in the database and in a file beside it.
 
+Single memories that were erased stand in the same file: their ids, without a request.
+
 The file outlives a restored backup, which then still holds what was erased since: see ``memory.erasure.replay``.
 """
 
@@ -8,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,17 +55,26 @@ def receipts_path() -> Path | None:
 
 def append(request: ErasureRequest) -> None:
     """Writes the receipt to the file, once. Called inside the transaction that ends the erasure, so by one process only."""
+    if not any(line.get("id") == str(request.id) for line in read()):
+        append_line(receipt(request))
+
+
+def append_line(line: Mapping[str, Any]) -> None:
+    """Writes a line to the file, and waits until the disk has it; nothing where there is no file."""
     path = receipts_path()
-    if path is None or any(line.get("id") == str(request.id) for line in read()):
+    if path is None:
         return
     with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(receipt(request), sort_keys=True) + "\n")
+        file.write(json.dumps(line, sort_keys=True) + "\n")
         file.flush()
         os.fsync(file.fileno())
 
 
 def read(path: Path | None = None) -> Iterator[dict[str, Any]]:
-    """The receipts of the file (this installation's if none is given), oldest first; a line that was cut off is passed over."""
+    """The lines of the file (this installation's if none is given), oldest first; one that was cut off is passed over.
+
+    A line is a receipt, or a list of single messages (``memory.erasure.kept_out``).
+    """
     path = path or receipts_path()
     if path is None or not path.exists():
         return

@@ -133,7 +133,7 @@ class _Run:
             return True
         self._stage("mentions", State.RUNNING)
         scrubbed = mentions.scrub(user_id) + core_memory.scrub(user_id)
-        counts = +Counter(mentions=scrubbed, strays=orphans.repair())
+        counts = +Counter(mentions=scrubbed)
         with transaction.atomic():
             self._note(counts, stage="mentions")
         return True
@@ -169,15 +169,15 @@ class _Run:
 
     def _prove(self, user_id: int) -> bool:
         """Scans every table and index again; then the request forgets the id. False if something is left."""
-        self._stage("merging the words", State.VERIFYING)
-        text_index().optimize()
-        archival.optimize()
+        self._merge_words()
         self._stage("verifying", State.VERIFYING)
+        strays = self._without_strays()
         remains: dict[str, int] = {}
         if self.part is not None:
-            remains = dict(parts_of.remains(user_id, self.part) + verification.strays())
+            remains = dict(parts_of.remains(user_id, self.part) + strays)
         elif not self._is_back(user_id):
-            remains = dict(verification.rows(user_id, except_request=self.id) + verification.indexes(user_id))
+            rows = verification.rows(user_id, except_request=self.id)
+            remains = dict(rows + verification.named_in_indexes(user_id) + strays)
         with transaction.atomic():
             found = self._load()
             if found.user_id is None:
@@ -189,6 +189,22 @@ class _Run:
                 ErasureRequest.objects.filter(subject=found.subject).update(user_id=None)
             ErasureRequest.objects.filter(pk=self.id).update(stage=SEALING, user_id=None)
         return True
+
+    def _merge_words(self) -> None:
+        self._stage("merging the words", State.VERIFYING)
+        text_index().optimize()
+        archival.optimize()
+
+    def _without_strays(self) -> Counter[str]:
+        """Removes entries of indexes that belong to nothing; returns those that are left. There should be none from the first."""
+        strays = verification.strays()
+        if not strays:
+            return strays
+        repaired = Counter(strays=orphans.repair())
+        with transaction.atomic():
+            self._note(repaired, stage="verifying")
+        self._merge_words()
+        return verification.strays()
 
     def _seal(self, user_id: int | None) -> None:
         """Takes the bytes out of the files, looks for the id in them where it is known, and writes the receipt."""

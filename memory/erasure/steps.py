@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memory import removal
-from memory.erasure import core_memory
+from memory.erasure import core_memory, kept_out
 from memory.models import (
     DailyCount,
     Fact,
@@ -32,10 +32,17 @@ from memory.models import (
 MOST_LEVELS = 50
 
 
-def erase_keys(keys: Sequence[int], size: int, *, merged_later: bool = True) -> Counter[str]:
+def erase_keys(
+    keys: Sequence[int],
+    size: int,
+    *,
+    merged_later: bool = True,
+    covered: QuerySet[Message] | None = None,
+) -> Counter[str]:
     """One transaction's worth of the way to removing these messages and all that leaned on them.
 
-    ``merged_later``: the index of words is merged at the end of the erasure, which takes them out of the file.
+    ``merged_later``: the index of words is merged at the end of the erasure, which takes them out of the file. ``covered``: messages
+    that are kept from coming back as a whole, by the erasure that this belongs to; all others are noted one by one.
     """
     found = _reached(list(keys), size)
     if found.rest and not found.beside:
@@ -43,7 +50,7 @@ def erase_keys(keys: Sequence[int], size: int, *, merged_later: bool = True) -> 
         bare = [id_ for id_, answer in found.leaning.items() if answer is None]
         if bare:
             return _erase_traces(bare, leaned=bare)
-        return erase_keys(found.rest[:size], size, merged_later=merged_later)
+        return erase_keys(found.rest[:size], size, merged_later=merged_later, covered=covered)
     going, leaning = found.beside, list(found.leaning)
     if found.rest:
         # What is beyond them is found again by what stays.
@@ -53,6 +60,7 @@ def erase_keys(keys: Sequence[int], size: int, *, merged_later: bool = True) -> 
         ReplyContext.objects.bulk_create(links, ignore_conflicts=True)
     answered = Reply.objects.filter(answer_id__in=removal.listed(going)).values_list("id", flat=True)
     counts = _erase_traces({*leaning, *answered}, leaned=leaning)
+    kept_out.note(going, covered=covered)
     counts["memories"] = removal.remove(going, merged_later=merged_later)
     return +counts
 

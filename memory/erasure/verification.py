@@ -73,12 +73,17 @@ def _may_be_user(field: Any, needle: Needle) -> bool:
 
 def indexes(user_id: int) -> Counter[str]:
     """The id among the words of the full-text index, and entries of the indexes that belong to no message."""
+    return named_in_indexes(user_id) + strays()
+
+
+def named_in_indexes(user_id: int) -> Counter[str]:
+    """The id among the words of messages and of the archive."""
     found: Counter[str] = Counter()
     needle = Needle(user_id)
     if needle.is_long and (hits := text_index().search(None, [str(user_id)], 1000)):
         found["words"] = len(hits)
     found["words of the archive"] = archival.holding(str(user_id)) if needle.is_long else 0
-    return found + strays()
+    return +found
 
 
 def strays() -> Counter[str]:

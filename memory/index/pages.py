@@ -33,7 +33,7 @@ MOST_PAGES = 0x02000000
 the first of them is always 0 or 1, which no page of a tree begins with: that is how the pages of trees are told apart."""
 STATE = "pages_overwritten"
 """Name of the row of ``memory_installationstate`` that is written with each step."""
-CHUNK = 8 << 20
+CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,15 +203,20 @@ class _Overwriter:
 
 
 def _holds(path: Path, needles: Sequence[bytes]) -> bool:
+    # One small buffer is read into again and again: it stays in the processor's cache, and nothing is copied twice.
     overlap = max(map(len, needles), default=1) - 1
-    tail = b""
+    buffer = bytearray(overlap + CHUNK)
+    view = memoryview(buffer)
+    filled = 0
     try:
-        with path.open("rb") as file:
-            while chunk := file.read(CHUNK):
-                window = tail + chunk
-                if any(needle in window for needle in needles):
+        with path.open("rb", buffering=0) as file:
+            while count := file.readinto(view[filled:]):
+                filled += count
+                if any(buffer.find(needle, 0, filled) >= 0 for needle in needles):
                     return True
-                tail = window[-overlap:] if overlap else b""
+                kept = min(overlap, filled)
+                view[:kept] = view[filled - kept : filled]
+                filled = kept
     except (FileNotFoundError, IsADirectoryError):
         return False
     return False

@@ -22,12 +22,12 @@ from memory.models.documents import (
     ReplyChunk,
 )
 from memory.models.embedding import EmbeddingSpace
-from memory.models.erasure import ErasedRange, ErasureRequest, SubjectEpoch
+from memory.models.erasure import ErasedMessage, ErasedRange, ErasureRequest, SubjectEpoch
 from memory.models.facts import Fact, FactBook, FactVersion, ReplyFact
 from memory.models.guild import Audience, Channel, Guild
 from memory.models.history import ChannelMark, HeldReply, Scan, ScanChannel, ScanMember, TouchedMessage
 from memory.models.member import ConsentEvent, DailyCount, GuildMember, Member
-from memory.models.message import Message
+from memory.models.message import Message, MessagePart
 from memory.models.outbox import OutboxEntry
 from memory.models.reply import Reply, ReplyContext, ReplyMemory
 from memory.models.roles import Role, RoleGrant
@@ -50,6 +50,7 @@ __all__ = [
     "DocumentVersion",
     "DocumentWord",
     "EmbeddingSpace",
+    "ErasedMessage",
     "ErasedRange",
     "ErasureRequest",
     "EvaluationQuestion",
@@ -65,6 +66,7 @@ __all__ = [
     "Member",
     "MemoryBlock",
     "Message",
+    "MessagePart",
     "OutboxEntry",
     "PersonaProposal",
     "Reply",

@@ -120,3 +120,17 @@ class ErasedRange(models.Model):
 
     def __str__(self) -> str:
         return f"erased range {self.pk}"
+
+
+class ErasedMessage(models.Model):
+    """A single message that was erased although its owner did not withdraw: no history and no import brings it back. No content."""
+
+    id = models.BigAutoField(primary_key=True)
+    message_id = models.BigIntegerField(help_text="Discord's id.")
+    subject = models.CharField(max_length=32, help_text="Keyed hash of the owner's id.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["message_id", "subject"], name="erased_message_once")]
+
+    def __str__(self) -> str:
+        return f"erased message {self.message_id}"

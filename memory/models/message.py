@@ -86,3 +86,13 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"message {self.key}"
+
+
+class MessagePart(models.Model):
+    """A further message on Discord that a long answer went on in; the answer is stored once, under the id of its first part."""
+
+    discord_id = models.BigIntegerField(primary_key=True)
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="parts")
+
+    def __str__(self) -> str:
+        return f"part {self.discord_id} of message {self.message_id}"

@@ -36,26 +36,27 @@ def delete(model: type[models.Model], keys: Keys) -> None:
     """
     if not keys:
         return
+    given = _list(keys)
     relations: Iterable[Any] = get_candidate_relations_to_delete(model._meta)
     for relation in relations:
         related: type[models.Model] = relation.related_model
         if relation.on_delete is SET_NULL:
-            _execute("UPDATE {table} SET {column} = NULL", related, relation.field, keys)
+            _execute("UPDATE {table} SET {column} = NULL", related, relation.field, given)
         elif relation.on_delete is CASCADE and _is_leaf(related):
-            _execute("DELETE FROM {table}", related, relation.field, keys)
+            _execute("DELETE FROM {table}", related, relation.field, given)
         elif relation.on_delete is CASCADE:
-            rows = related._base_manager.filter(**{f"{relation.field.attname}__in": listed(keys)})
+            rows = related._base_manager.filter(**{f"{relation.field.attname}__in": RawSQL(*given)})
             if ids := list(rows.values_list("pk", flat=True)):
                 related._base_manager.filter(pk__in=ids).delete()
         elif relation.on_delete is not DO_NOTHING:
             raise NotImplementedError(f"what {related.__name__} does on delete is not known here")
-    _execute("DELETE FROM {table}", model, model._meta.pk, keys)
+    _execute("DELETE FROM {table}", model, model._meta.pk, given)
 
 
-def _execute(statement: str, model: type[models.Model], field: Any, keys: Keys) -> None:
+def _execute(statement: str, model: type[models.Model], field: Any, given: tuple[str, list[Any]]) -> None:
     quote = connection.ops.quote_name
     begin = statement.format(table=quote(model._meta.db_table), column=quote(field.column))
-    query, values = _list(keys)
+    query, values = given
     with connection.cursor() as cursor:
         cursor.execute(f"{begin} WHERE {quote(field.column)} IN ({query})", values)
 

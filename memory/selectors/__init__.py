@@ -25,6 +25,7 @@ from memory.selectors.documents import (
     reply_passages,
 )
 from memory.selectors.erasures import (
+    ErasureFilters,
     ended_erasures,
     erasure,
     erasures,
@@ -129,6 +130,7 @@ __all__ = [
     "document",
     "documents",
     "documents_failed",
+    "ErasureFilters",
     "ended_erasures",
     "erasure",
     "erasures",

@@ -52,9 +52,23 @@ def _erasures() -> Iterator[Need]:
     soon = ErasureRequest.objects.not_over().filter(due_at__gte=now, due_at__lt=now + DUE_SOON)
     soon_count = soon.exclude(state=ErasureRequest.State.FAILED).count()
     if overdue:
-        yield _need("failed", overdue, "erasure is overdue", "erasures are overdue", "Answer first.", where)
+        yield _need(
+            "failed",
+            overdue,
+            "erasure is overdue",
+            "erasures are overdue",
+            "Answer first.",
+            f"{where}?overdue=on",
+        )
     if failed:
-        yield _need("failed", failed, "erasure failed", "erasures failed", "Open each to see why.", where)
+        yield _need(
+            "failed",
+            failed,
+            "erasure failed",
+            "erasures failed",
+            "Open each to see why.",
+            f"{where}?state=failed",
+        )
     if soon_count:
         yield _need(
             "attention",

@@ -12,9 +12,41 @@ from memory import selectors
 from memory.conf import get_config
 from memory.erasure import Part
 from memory.models import ErasureRequest, Guild
+from memory.selectors import ErasureFilters
+from memory.selectors.erasures import OPEN
 from musebot_site.dashboard.http import number
 
 Origin = ErasureRequest.Origin
+
+
+class ErasureFilterForm(forms.Form):
+    """The filters of the list, as they stand in the address."""
+
+    state = forms.ChoiceField(
+        label="State",
+        required=False,
+        choices=[
+            ("", "Any"),
+            (OPEN, "to be answered"),
+            *((value, str(label)) for value, label in ErasureRequest.State.choices),
+        ],
+    )
+    member = forms.CharField(
+        label="Member", required=False, max_length=200, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    overdue = forms.BooleanField(label="Overdue", required=False)
+
+    def clean_member(self) -> int | None:
+        text: str = self.cleaned_data["member"].strip()
+        return _person(text) if text else None
+
+    def filters(self) -> ErasureFilters:
+        values = self.cleaned_data
+        return ErasureFilters(
+            state=values.get("state", ""),
+            user_id=values.get("member"),
+            overdue=values.get("overdue", False),
+        )
 
 
 class RequestForm(forms.Form):
@@ -54,14 +86,7 @@ class RequestForm(forms.Form):
         self.fields["due"].help_text = f"Empty: {get_config().erasure_days} days after it came in."
 
     def clean_member(self) -> int:
-        text: str = self.cleaned_data["member"].strip()
-        found = selectors.find_member(text)
-        if found is not None:
-            return found.user_id
-        given = number(text.removeprefix("@"))
-        if given is None or not given:
-            raise forms.ValidationError("Nobody of that name has opted in. Give Discord's id of the person.")
-        return given
+        return _person(self.cleaned_data["member"].strip())
 
     def clean_received(self) -> date:
         day: date = self.cleaned_data["received"]
@@ -97,6 +122,17 @@ class RequestForm(forms.Form):
             message_key=values["memory"],
         )
         return None if found == Part() else found
+
+
+def _person(text: str) -> int:
+    """Discord's id of who is meant: a member by name, anybody by id."""
+    found = selectors.find_member(text)
+    if found is not None:
+        return found.user_id
+    given = number(text.removeprefix("@"))
+    if not given:
+        raise forms.ValidationError("Nobody of that name has opted in. Give Discord's id of the person.")
+    return given
 
 
 def _at(day: date) -> datetime:

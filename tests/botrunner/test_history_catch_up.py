@@ -93,6 +93,34 @@ def test_edits_and_deletions_of_the_time_in_between(sim):
     assert town.texts() == {"after the edit", "kept"}
 
 
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize("deleted", [0, 1])
+def test_a_part_of_a_long_answer_that_was_deleted_while_away(sim, marked, deleted):
+    town = Town(sim)
+    place = int(town.channels["general"])
+    question = int(town.say("tell me a long story"))
+    mark = ChannelMark.objects.get()
+    parts = [int(sim.say(str(place), sim.bot_id, f"part {n}", silent=True)["id"]) for n in range(2)]
+    answer = IncomingMessage(
+        parts[0],
+        town.guild,
+        ChannelInfo(place, "general"),
+        Person(int(sim.bot_id), "musebot", is_bot=True),
+        "part 0 part 1",
+        backfill.time_of(parts[0]),
+        reply_to=question,
+        later_parts=(parts[1],),
+    )
+    assert capture.record_reply(answer, owner_id=int(town.ada))
+    if marked:
+        town.say("kept")
+    else:
+        ChannelMark.objects.update(seen_id=mark.seen_id)
+    sim.call("DELETE", f"/channels/{place}/messages/{parts[deleted]}?silent=1")
+    town.come_back()
+    assert town.texts() == {"tell me a long story"} | ({"kept"} if marked else set())
+
+
 def test_what_was_stored_but_not_marked_before_a_kill_is_compared_too(sim):
     town = Town(sim)
     town.say("marked")

@@ -11,6 +11,27 @@ from tests.simulators.ollama import OllamaSim
 pytestmark = [pytest.mark.flow, pytest.mark.slow]
 
 
+def test_a_long_answer_is_forgotten_with_any_of_its_parts(
+    discord: DiscordSim, ollama: OllamaSim, stack: Stack
+) -> None:
+    ollama.on({"endpoint": "chat"}, {"reply": "The lighthouse keeper has a long story to tell. " * 80})
+    town = Community(discord, ["ada"], ["general"])
+    stack.start_bot()
+    discord.wait_ready(commands=True)
+    town.command("ada", "memory remember")
+    for deleted in (1, 0):
+        before = len(town.messages_of_bot())
+        town.say("ada", f"<@{discord.bot_id}> tell me a story")
+        stack.wait(lambda: stack.count("memory_message", "is_bot"), what="the answer was stored")
+        parts = town.messages_of_bot()[before:]
+        assert len(parts) >= 2
+        discord.call("DELETE", f"/channels/{town.channels['general']}/messages/{parts[deleted]['id']}")
+        stack.wait(
+            lambda: not stack.count("memory_message", "is_bot"), what="the answer went with one of its parts"
+        )
+    assert stack.count("memory_message") == 2  # the questions stay
+
+
 def test_edits_and_deletions_reach_the_memory(discord: DiscordSim, ollama: OllamaSim, stack: Stack) -> None:
     town = Community(discord, ["ada", "ben"], ["general", "loft"])
     general = town.channels["general"]

@@ -7,7 +7,7 @@ import pytest
 
 from memory import capture
 from memory.capture import underway
-from memory.models import Channel, DailyCount, Guild, Member, Message, OutboxEntry
+from memory.models import Channel, DailyCount, Guild, Member, Message, MessagePart, OutboxEntry
 from memory.types import ChannelInfo, GuildInfo
 from tests.factories import START, incoming, person, snowflake
 from tests.memory.memory_support import found_by_words, message, opted_in, say, vector, work
@@ -135,6 +135,41 @@ def test_a_message_that_was_deleted_before_it_was_stored_does_not_come_back():
     assert capture.forget_messages([sent.id]) == 0
     assert capture.record_message(sent) is None
     assert not Message.objects.exists()
+
+
+def long_answer(asker):
+    """An answer that stands in three messages on Discord."""
+    parts = snowflake(), snowflake(), snowflake()
+    bot = person("bot", is_bot=True)
+    return parts, incoming("a long lighthouse story", id=parts[0], author=bot, later_parts=parts[1:])
+
+
+@pytest.mark.parametrize("deleted", [0, 1, 2])
+def test_a_long_answer_goes_with_any_of_its_parts(deleted):
+    ada = opted_in("ada")
+    kept = say(ada, "tell me a long story")
+    parts, answer = long_answer(ada)
+    assert capture.record_reply(answer, owner_id=ada.id)
+    work()
+    assert capture.forget_messages([parts[deleted]]) == 1
+    assert list(Message.objects.values_list("key", flat=True)) == [kept]
+    assert found_by_words("lighthouse") == [] and not MessagePart.objects.exists()
+
+
+def test_a_long_answer_that_lost_several_parts_counts_once():
+    ada = opted_in("ada")
+    parts, answer = long_answer(ada)
+    assert capture.record_reply(answer, owner_id=ada.id)
+    assert capture.forget_messages(parts) == 1
+
+
+@pytest.mark.parametrize("deleted", [0, 1, 2])
+def test_a_long_answer_that_lost_a_part_before_it_was_stored_is_not(deleted):
+    ada = opted_in("ada")
+    parts, answer = long_answer(ada)
+    assert capture.forget_messages([parts[deleted]]) == 0
+    assert capture.record_reply(answer, owner_id=ada.id) is None
+    assert not Message.objects.exists() and not MessagePart.objects.exists()
 
 
 def test_what_was_deleted_is_remembered_for_a_while_only(monkeypatch):

@@ -411,3 +411,13 @@ def test_forgetting_everything_covers_the_parts_that_are_under_way():
     assert (done.state, done.remains) == ("done", {})
     assert (part.state, part.user_id, part.sample) == ("closed", None, [])
     assert erasure.run(part.id).state == "closed"
+
+
+def test_entries_of_an_index_without_a_message_are_no_hindrance():
+    ada, bob = opted_in("ada"), opted_in("bob")
+    say(bob, "a fault removes this row alone")
+    say(ada, "on the pier", channel=PIER)
+    work()
+    Message.objects.filter(member_id=bob.id).delete()
+    found = erase(ada, channel_id=PIER.id)
+    assert (found.state, found.remains, found.counts["strays"]) == ("done", {}, 2)

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from memory.index.pages import files_that_hold, overwrite_unallocated, unallocated
+from memory.index.pages import CHUNK, files_that_hold, overwrite_unallocated, unallocated
 
 ROWS = 4_000
 
@@ -140,3 +140,22 @@ def test_only_pages_of_a_tree_have_unallocated_space():
     assert unallocated(bytes(page), first=False) is None
     first = bytes(100) + bytes([13, 0, 0, 0, 1, 1, 0]) + bytes(405)
     assert unallocated(first, first=True) == (110, 256)
+
+
+@pytest.mark.parametrize("shift", [-7, -6, -3, -1, 0, 1])
+def test_a_needle_is_found_wherever_the_file_is_cut_for_reading(tmp_path, shift):
+    path = tmp_path / "some.log"
+    for round_ in (1, 2):
+        filling = bytes(round_ * CHUNK + shift)
+        path.write_bytes(filling + b"zanzibar" + bytes(100))
+        assert files_that_hold([path], [b"nobody", b"zanzibar"]) == [path]
+        assert files_that_hold([path], [b"zanzibaz"]) == []
+    path.write_bytes(b"zanzi" + bytes(CHUNK) + b"bar")
+    assert files_that_hold([path], [b"zanzibar"]) == []
+
+
+def test_a_file_that_is_shorter_than_the_needle(tmp_path):
+    path = tmp_path / "some.log"
+    path.write_bytes(b"zan")
+    assert files_that_hold([path], [b"zanzibar"]) == []
+    assert files_that_hold([path], [b"zanzibar", b"n"]) == [path]

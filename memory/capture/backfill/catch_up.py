@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from django.db import connection, transaction
-from django.db.models import F, Max
+from django.db.models import F, Max, QuerySet
 from django.utils import timezone
 
 from memory.capture.backfill.queue import nudge
 from memory.capture.backfill.types import ChannelWork, Page, time_of
 from memory.capture.edits import apply_edit
 from memory.capture.forgetting import forget_messages
-from memory.models import ChannelMark, Guild, Message, Scan, ScanChannel
+from memory.models import ChannelMark, Guild, Message, MessagePart, Scan, ScanChannel
 from memory.models.locks import SCANS, hold
 
 State = ScanChannel.State
@@ -108,11 +108,19 @@ def missing_rows(work: ChannelWork, page: Page) -> list[int]:
         return []
     rows = Message.objects.filter(channel_id=work.channel.id, discord_id__lte=work.cursor)
     rows = rows.filter(sent_at__lte=time_of(work.cursor + (1 << 22)))
+    parts = MessagePart.objects.filter(message__channel_id=work.channel.id, discord_id__lte=work.cursor)
     if not page.last:
         oldest = page.seen[-1]
         rows = rows.filter(discord_id__gte=oldest, sent_at__gte=time_of(oldest))
+        parts = parts.filter(discord_id__gte=oldest)
+    return missing(page, rows, parts)
+
+
+def missing(page: Page, rows: QuerySet[Message], parts: QuerySet[MessagePart]) -> list[int]:
+    """Discord's ids of those messages and parts of answers that do not stand on the page."""
     there = set(page.seen)
-    return [one for one in rows.values_list("discord_id", flat=True) if one is not None and one not in there]
+    ids = [*rows.values_list("discord_id", flat=True), *parts.values_list("discord_id", flat=True)]
+    return [one for one in ids if one is not None and one not in there]
 
 
 def commit_window(work: ChannelWork, page: Page) -> bool:

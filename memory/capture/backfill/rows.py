@@ -12,12 +12,13 @@ from django.utils import timezone
 
 from memory import consent
 from memory.capture import touched
+from memory.capture.backfill.catch_up import missing
 from memory.capture.backfill.types import ChannelWork, Page, time_of
 from memory.capture.edits import apply_edit
 from memory.capture.forgetting import forget_messages
 from memory.capture.writing import Item, store
 from memory.conf import get_config
-from memory.models import HeldReply, Member, Message, ScanChannel, ScanMember
+from memory.models import HeldReply, Member, Message, MessagePart, ScanChannel, ScanMember
 from memory.types import IncomingMessage
 
 
@@ -157,11 +158,15 @@ class PageRows:
             sent_at__gte=time_of(self.work.cursor),
             stored_at__lt=self.row.scan.opened_at,
         )
+        parts = MessagePart.objects.filter(
+            message__channel_id=self.work.channel.id,
+            discord_id__gt=self.work.cursor,
+            message__stored_at__lt=self.row.scan.opened_at,
+        )
         if not self.page.last:
             rows = rows.filter(discord_id__lte=self.page.seen[0])
-        there = set(self.page.seen)
-        gone = [one for one in rows.values_list("discord_id", flat=True) if one and one not in there]
-        if gone:
+            parts = parts.filter(discord_id__lte=self.page.seen[0])
+        if gone := missing(self.page, rows, parts):
             forget_messages(gone)
 
 

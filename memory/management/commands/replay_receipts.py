@@ -13,7 +13,7 @@ from memory.management.base import MemoryCommand
 
 
 class Command(MemoryCommand):
-    help = "Erases again what was erased after a restored backup was made, members and parts alike, as the receipts say."
+    help = "Erases again what was erased after a restored backup was made, members, parts and single messages alike, as the receipts say."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -40,6 +40,7 @@ def _lines(found: Replayed, *, dry_run: bool) -> list[str]:
         for count, text in (
             (found.members, f"everything of {_counted(found.members, 'member')}"),
             (found.parts, f"{_counted(found.parts, 'part')} of what is stored of others"),
+            (found.messages, _counted(found.messages, "single message")),
         )
         if count
     ]
@@ -47,9 +48,14 @@ def _lines(found: Replayed, *, dry_run: bool) -> list[str]:
         lines.append(f"{'Would erase' if dry_run else 'Erased'} again: {' and '.join(what)}.")
     else:
         lines.append("Nothing of it is here under an older epoch, so nothing has to be erased again.")
-    if found.ranges:
+    kept = [
+        _counted(count, noun)
+        for count, noun in ((found.ranges, "part"), (found.messages_kept_out, "single message"))
+        if count
+    ]
+    if kept:
         lines.append(
-            f"{'Would keep' if dry_run else 'Kept'} {_counted(found.ranges, 'part')} from coming back with a history or an import."
+            f"{'Would keep' if dry_run else 'Kept'} {' and '.join(kept)} from coming back with a history or an import."
         )
     if found.unfinished:
         lines.append(f"{_counted(found.unfinished, 'erasure')} cannot end yet; the worker goes on with it.")

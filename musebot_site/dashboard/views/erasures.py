@@ -14,7 +14,7 @@ from memory import erasure, selectors
 from memory.errors import MusebotError
 from memory.models import ErasureRequest, Member
 from musebot_site.dashboard import health, records
-from musebot_site.dashboard.erasure_forms import RequestForm
+from musebot_site.dashboard.erasure_forms import ErasureFilterForm, RequestForm
 from musebot_site.dashboard.forms import TypedConfirmation
 from musebot_site.dashboard.http import Request, page
 
@@ -30,14 +30,18 @@ State = ErasureRequest.State
 def index(request: Request) -> HttpResponse:
     """What is not over stands first, the most urgent before all."""
     cursor = request.GET.get("cursor") or None
-    found = selectors.ended_erasures(limit=PAGE_SIZE, cursor=cursor)
-    context = {
-        "opened": [] if cursor else selectors.open_erasures(),
-        "found": found,
+    form = ErasureFilterForm(request.GET)
+    context: dict[str, object] = {
+        "form": form,
+        "filtered": any(request.GET.get(name) for name in form.fields),
         "now": timezone.now(),
         "list_url": reverse("dashboard:erasures"),
     }
-    return page(request, "erasures/index.html", context, parts={"results": "erasures/_ended.html"})
+    if form.is_valid():
+        filters = form.filters()
+        context["opened"] = [] if cursor else selectors.open_erasures(filters)
+        context["found"] = selectors.ended_erasures(filters, limit=PAGE_SIZE, cursor=cursor)
+    return page(request, "erasures/index.html", context, parts={"results": "erasures/_results.html"})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
