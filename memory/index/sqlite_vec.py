@@ -94,10 +94,9 @@ class SqliteVecIndex:
         if self._is_large(guild):
             size = max(SHORTLIST, 2 * k) + len(left_out)
             keys = self.signs.shortlist(guild, vector, size, channels)
-            hits = self._compared([key for key in keys if key not in left_out], vector)
-        else:
-            found = self._all_compared(guild, wanted, k + len(left_out), channels)
-            hits = [hit for hit in found if hit.key not in left_out]
+            return self._compared([key for key in keys if key not in left_out], vector, k)
+        found = self._all_compared(guild, wanted, k + len(left_out), channels)
+        hits = [hit for hit in found if hit.key not in left_out]
         return sorted(hits, key=lambda hit: (-hit.cosine, hit.key))[:k]
 
     def _is_large(self, guild: int | None) -> bool:
@@ -122,14 +121,16 @@ class SqliteVecIndex:
             cursor.execute(query, values)
             return [VectorHit(key, 1.0 - distance * distance / 2.0) for key, distance in cursor.fetchall()]
 
-    def _compared(self, keys: Sequence[int], vector: Vector) -> list[VectorHit]:
+    def _compared(self, keys: Sequence[int], vector: Vector, k: int) -> list[VectorHit]:
+        """The ``k`` nearest of these."""
         stored = self._stored(keys)
         if not stored:
             return []
         matrix = np.frombuffer(b"".join([blob for _, blob in stored]), "<f4").reshape(len(stored), -1)
         # Row by row: a product of matrices rounds equal rows differently, by where they stand.
-        cosines = np.einsum("ij,j->i", matrix, vector).tolist()
-        return [VectorHit(key, cosine) for (key, _), cosine in zip(stored, cosines, strict=True)]
+        cosines = np.einsum("ij,j->i", matrix, vector)
+        places = np.lexsort((np.array([key for key, _ in stored]), -cosines))[:k].tolist()
+        return [VectorHit(stored[place][0], float(cosines[place])) for place in places]
 
     def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
         return {key: np.frombuffer(blob, dtype="<f4") for key, blob in self._stored(keys)}

@@ -8,8 +8,9 @@ import warnings
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
+from memory.management.base import QuickCommand
 from musebot_site.management.commands.up import require_free_port
 
 THREADS = 8
@@ -30,7 +31,7 @@ def proxy_options(host: str) -> dict[str, Any]:
     return {"trusted_proxy": "*", "trusted_proxy_headers": {"x-forwarded-proto"}}
 
 
-class Command(BaseCommand):
+class Command(QuickCommand):
     help = "Serves the dashboard and the API (part of `up`)."
 
     def add_arguments(self, parser: CommandParser) -> None:
