@@ -103,7 +103,8 @@ class SqliteVecIndex:
         if self.signs.size(guild) <= self.small:
             return False
         last = ALL if guild is None else key_range(guild)[1] >> BLOCK_BITS
-        return self.signs.built_to() > last or self.signs.built_to() == ALL
+        built_to = self.signs.built_to()
+        return built_to > last or built_to == ALL
 
     def _all_compared(
         self, guild: int | None, wanted: bytes, k: int, channels: Collection[int] | None

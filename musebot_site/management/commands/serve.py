@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
+from importlib import import_module
 from typing import Any
 
 from django.conf import settings
@@ -47,6 +48,8 @@ class Command(QuickCommand):
         warnings.filterwarnings("ignore", message="No directory at")
         from musebot_site.wsgi import application
 
+        # The pages are loaded before anybody is let in, so that the first visitor does not wait for them.
+        import_module(settings.ROOT_URLCONF)
         server = create_server(
             application,
             host=options["host"],
