@@ -2,7 +2,7 @@
 
 A block holds the signs of 256 neighbouring keys as columns of 64-bit words, so that a scan is a few operations over long arrays.
 A question keeps three bits a dimension: it is written as a sum of sign vectors with the weights 1, 2 and 4, and the distance of a row is
-the weighted number of signs that differ. Measured on a million vectors of 512 numbers with 1,000 rows in the shortlist, the five
+the weighted number of signs that differ. Measured on a million vectors of 512 numbers with 700 rows in the shortlist and more, the five
 nearest of all are in it.
 """
 

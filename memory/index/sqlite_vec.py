@@ -25,7 +25,7 @@ CHUNK_SIZE = 128
 """Rows a chunk. A guild takes whole chunks, so that a small one wastes space in large chunks; writes like small ones too."""
 SMALL = 8_000
 """Rows up to which comparing all vectors of a guild takes no longer than a shortlist does."""
-SHORTLIST = 1_000
+SHORTLIST = 800
 """Vectors that are compared in a larger guild, or twice as many as are asked for."""
 PREPARED_AT_ONCE = 8
 """Blocks whose signs are built in one transaction."""

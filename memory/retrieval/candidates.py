@@ -18,7 +18,7 @@ from memory.index.sql import among, array, first_keys, keys_from
 
 Hit = TypeVar("Hit", TextHit, VectorHit)
 
-DEPTH = 200
+DEPTH = 150
 """Candidates asked of each index."""
 EPISODE_GAP = timedelta(hours=3)
 """A longer pause in a channel ends an episode."""

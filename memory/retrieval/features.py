@@ -24,7 +24,7 @@ from memory.retrieval.weights import NAMES
 
 Matrix = npt.NDArray[np.float64]
 
-SHORT_LIST = 100
+SHORT_LIST = 80
 """Candidates that are read."""
 # How the short list is made: wide enough that its exact numbers do not matter.
 _NAMED, _EPISODE, _NEAR, _DATED = 0.3, 0.6, 0.3, 1.0
