@@ -11,6 +11,8 @@ WORKDIR /app
 COPY Makefile requirements.txt ./
 RUN make install
 COPY . .
+# Compiled here once: the user below may not write beside the sources, and every start would compile them again.
+RUN .venv/bin/python -m compileall -q memory botrunner musebot_site
 
 USER musebot
 ENV PATH=/app/.venv/bin:$PATH \

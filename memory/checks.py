@@ -10,11 +10,14 @@ from django.db import OperationalError, connection
 from memory.conf import get_config
 from memory.index.databases import shown
 
+OURS = "musebot"
+"""Tag of the checks of our own. Commands ask for these alone: all of Django's would load every page first."""
+
 OLDEST_PGVECTOR = (0, 8)
 """Older ones cannot go on looking in a graph after what a filter left out."""
 
 
-@register()
+@register(OURS)
 def check_models(**kwargs: Any) -> list[CheckMessage]:
     """Models that are named need a place where they are served."""
     config = get_config()

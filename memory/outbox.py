@@ -14,19 +14,25 @@ import socket
 import time
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from functools import cache
+from typing import TYPE_CHECKING
 
 import psutil
-from celery import current_app
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, F, Min, Q
 from django.db.models.functions import Greatest
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from memory import measures
 from memory.errors import Conflict, MusebotError
 from memory.models import InstallationState, OutboxEntry
 from memory.models.fast import insert_like
 from memory.models.locks import locked, taken
+
+if TYPE_CHECKING:
+    from celery import Celery
 
 logger = logging.getLogger(__name__)
 
@@ -86,11 +92,18 @@ def _send(kind: str) -> None:
     if time.monotonic() < _quiet_until:
         return
     try:
-        current_app.send_task(WAKE_TASK, args=[kind], retry=False)
+        _celery().send_task(WAKE_TASK, args=[kind], retry=False)
     except Exception as error:  # any transport may raise anything of its own
         # Whoever comes next does not wait for the broker to be out of reach once more.
         _quiet_until = time.monotonic() + QUIET_SECONDS
         logger.warning("could not wake a worker for %s (%s); the sweep will", kind, type(error).__name__)
+
+
+@cache
+def _celery() -> Celery:
+    """The application that the site is set up with; loaded with the first wake-up, since most commands never send one."""
+    app: Celery = import_string(settings.CELERY_APP)
+    return app
 
 
 def claim(kind: str, limit: int) -> list[OutboxEntry]:

@@ -7,10 +7,11 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
+from memory.checks import OURS
 from memory.conf import get_config
 
 
-@register(Tags.security)
+@register(OURS, Tags.security)
 def check_discord_sign_in(**kwargs: Any) -> list[CheckMessage]:
     """Members' sign-in needs both halves of what Discord gives an application."""
     discord = get_config().discord

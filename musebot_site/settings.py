@@ -7,12 +7,15 @@ from memory.index import databases
 from memory.index.connection import use_capable_sqlite
 from musebot_site.config import kept_secret, load_config
 from musebot_site.earlier_memory import set_aside
+from musebot_site.libraries import package_folder
 
 # Every entry point (manage.py, Celery, WSGI, tests) loads these settings before Django opens a connection.
 use_capable_sqlite()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 MUSEBOT = load_config()
+# Pages and scripts of the API's documentation. As an application the library would be loaded in processes that serve nobody.
+_NINJA = package_folder("ninja")
 
 DEBUG = os.environ.get("DJANGO_DEBUG", "").lower() in {"1", "true", "yes"}
 SECRET_KEY = os.environ.get("DJANGO_SECRET_KEY") or kept_secret(MUSEBOT.home, "secret_key")
@@ -35,9 +38,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.socialaccount",
-    "allauth.socialaccount.providers.discord",
     "allauth.mfa",
-    "ninja",
     "memory.apps.MemoryConfig",
     "botrunner.apps.BotrunnerConfig",
     "musebot_site.apps.SiteConfig",
@@ -64,11 +65,12 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "musebot_site.urls"
 WSGI_APPLICATION = "musebot_site.wsgi.application"
+CELERY_APP = "musebot_site.celery.app"
 
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [BASE_DIR / "templates", _NINJA / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -109,7 +111,6 @@ LOGOUT_REDIRECT_URL = "dashboard:sign-in"
 
 # Of allauth's, the sign-in with Discord and the second step are used. It makes no accounts and keeps no tokens.
 SOCIALACCOUNT_ADAPTER = "musebot_site.members.discord.SignInAdapter"
-SOCIALACCOUNT_PROVIDERS = {"discord": {"provider_class": "musebot_site.members.discord.Discord"}}
 MFA_ADAPTER = "musebot_site.dashboard.second_step.EncryptingAdapter"
 MFA_TOTP_TOLERANCE = 1  # half a minute early or late: clocks differ
 REQUIRE_TOTP = os.environ.get("MUSEBOT_REQUIRE_TOTP", "").lower() in {"1", "true", "yes"}
@@ -120,7 +121,7 @@ USE_I18N = True
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [BASE_DIR / "static", _NINJA / "static"]
 STATIC_ROOT = MUSEBOT.home / "staticfiles"
 STATIC_ROOT.mkdir(
     exist_ok=True

@@ -81,7 +81,7 @@ class Fts5Index:
             cursor.execute(query, [match_expression(some), first, last])
             # Ranked first and filtered then, best first, until there are enough: the same as the other way round, and looking
             # up the channel of a few hundred takes no time.
-            while len(hits) < k and (found := cursor.fetchmany(2 * k)):
+            while len(hits) < k and (found := cursor.fetchmany(k + k // 4)):
                 ranked = [TextHit(*row) for row in found if row[0] not in left_out]
                 hits += ranked if channels is None else _in_channels(ranked, channels)
         return hits[:k]

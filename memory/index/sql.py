@@ -29,6 +29,18 @@ def array(values: Iterable[Any]) -> Any:
     return found if connection.vendor == "postgresql" else json.dumps(found)
 
 
+def first_keys(query: str) -> str:
+    """A subquery that gives numbers in an order, with a limit, as one value; ``keys_from`` reads it."""
+    if connection.vendor == "postgresql":
+        return f"ARRAY({query})"
+    return f"(SELECT group_concat(key) FROM ({query}))"
+
+
+def keys_from(value: Any) -> list[int]:
+    """The numbers in a value of ``first_keys``, in their order."""
+    return [int(one) for one in value.split(",")] if isinstance(value, str) else list(value or ())
+
+
 def position(column: str) -> str:
     """An expression that is above 0 where a column, read as text, holds the text that is its one parameter."""
     if connection.vendor == "postgresql":

@@ -25,7 +25,7 @@ CHUNK_SIZE = 128
 """Rows a chunk. A guild takes whole chunks, so that a small one wastes space in large chunks; writes like small ones too."""
 SMALL = 8_000
 """Rows up to which comparing all vectors of a guild takes no longer than a shortlist does."""
-SHORTLIST = 1_000
+SHORTLIST = 800
 """Vectors that are compared in a larger guild, or twice as many as are asked for."""
 PREPARED_AT_ONCE = 8
 """Blocks whose signs are built in one transaction."""
@@ -94,17 +94,17 @@ class SqliteVecIndex:
         if self._is_large(guild):
             size = max(SHORTLIST, 2 * k) + len(left_out)
             keys = self.signs.shortlist(guild, vector, size, channels)
-            hits = self._compared([key for key in keys if key not in left_out], vector)
-        else:
-            found = self._all_compared(guild, wanted, k + len(left_out), channels)
-            hits = [hit for hit in found if hit.key not in left_out]
+            return self._compared([key for key in keys if key not in left_out], vector, k)
+        found = self._all_compared(guild, wanted, k + len(left_out), channels)
+        hits = [hit for hit in found if hit.key not in left_out]
         return sorted(hits, key=lambda hit: (-hit.cosine, hit.key))[:k]
 
     def _is_large(self, guild: int | None) -> bool:
         if self.signs.size(guild) <= self.small:
             return False
         last = ALL if guild is None else key_range(guild)[1] >> BLOCK_BITS
-        return self.signs.built_to() > last or self.signs.built_to() == ALL
+        built_to = self.signs.built_to()
+        return built_to > last or built_to == ALL
 
     def _all_compared(
         self, guild: int | None, wanted: bytes, k: int, channels: Collection[int] | None
@@ -122,14 +122,16 @@ class SqliteVecIndex:
             cursor.execute(query, values)
             return [VectorHit(key, 1.0 - distance * distance / 2.0) for key, distance in cursor.fetchall()]
 
-    def _compared(self, keys: Sequence[int], vector: Vector) -> list[VectorHit]:
+    def _compared(self, keys: Sequence[int], vector: Vector, k: int) -> list[VectorHit]:
+        """The ``k`` nearest of these."""
         stored = self._stored(keys)
         if not stored:
             return []
         matrix = np.frombuffer(b"".join([blob for _, blob in stored]), "<f4").reshape(len(stored), -1)
         # Row by row: a product of matrices rounds equal rows differently, by where they stand.
-        cosines = np.einsum("ij,j->i", matrix, vector).tolist()
-        return [VectorHit(key, cosine) for (key, _), cosine in zip(stored, cosines, strict=True)]
+        cosines = np.einsum("ij,j->i", matrix, vector)
+        places = np.lexsort((np.array([key for key, _ in stored]), -cosines))[:k].tolist()
+        return [VectorHit(stored[place][0], float(cosines[place])) for place in places]
 
     def vectors(self, keys: Sequence[int]) -> dict[int, Vector]:
         return {key: np.frombuffer(blob, dtype="<f4") for key, blob in self._stored(keys)}

@@ -44,9 +44,19 @@ def get(model: type[Row], **equal: Any) -> Row | None:
     None if there is none; of several, any. ``lock`` is for the writer: nobody changes the row before the transaction ends.
     """
     lock = equal.pop("lock", False) and connection.vendor != "sqlite" and connection.in_atomic_block
+    return _first(model, equal, " LIMIT 1 FOR NO KEY UPDATE" if lock else " LIMIT 1")
+
+
+def latest(model: type[Row], **equal: Any) -> Row | None:
+    """The same; of several, the one with the highest primary key."""
+    key = connection.ops.quote_name(model._meta.pk.column)
+    return _first(model, equal, f" ORDER BY {key} DESC LIMIT 1")
+
+
+def _first(model: type[Row], equal: dict[str, Any], ending: str) -> Row | None:
     statement, names, converters = _selection(model, tuple(equal), connection.alias)
     with connection.cursor() as cursor:
-        cursor.execute(f"{statement} FOR NO KEY UPDATE" if lock else statement, list(equal.values()))
+        cursor.execute(statement + ending, list(equal.values()))
         found = cursor.fetchone()
     if found is None:
         return None
@@ -66,7 +76,7 @@ def _selection(
     column = {str(one.attname): quote(one.column) for one in fields}
     statement = (
         f"SELECT {', '.join(column.values())} FROM {quote(model._meta.db_table)} "
-        f"WHERE {' AND '.join(f'{column[name]} = %s' for name in equal)} LIMIT 1"
+        f"WHERE {' AND '.join(f'{column[name]} = %s' for name in equal)}"
     )
     converters = []
     for place, one in enumerate(fields):

@@ -7,8 +7,7 @@ from collections.abc import Collection, Sequence
 from django.db import connection
 
 from memory.index.sql import among, array
-from memory.retrieval.candidates import Row, load_rows
-from memory.retrieval.talk import EPISODE_GAP
+from memory.retrieval.candidates import EPISODE_GAP, Row, load_rows
 
 LEAST_BUDGET = 1500
 """Tokens; with fewer, neighbours would take the places of memories that answer better."""

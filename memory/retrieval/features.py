@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +24,7 @@ from memory.retrieval.weights import NAMES
 
 Matrix = npt.NDArray[np.float64]
 
-SHORT_LIST = 100
+SHORT_LIST = 80
 """Candidates that are read."""
 # How the short list is made: wide enough that its exact numbers do not matter.
 _NAMED, _EPISODE, _NEAR, _DATED = 0.3, 0.6, 0.3, 1.0
@@ -67,7 +69,8 @@ def features(candidates: Candidates, question: Understood) -> Features:
         | _of_words(row, question, talk, found, readings, coverage)
         for row in rows
     ]
-    matrix = np.array([[one[name] for name in NAMES] for one in values], dtype=np.float64)
+    in_order = itemgetter(*NAMES)
+    matrix = np.array([in_order(one) for one in values], dtype=np.float64)
     return Features(rows, matrix.reshape(len(rows), len(NAMES)))
 
 
@@ -93,16 +96,15 @@ def _short_list(rows: Sequence[Row], question: Understood, found: _Found) -> lis
     dated = bool(dates.days or dates.months)
 
     def rough(row: Row) -> float:
-        day = row.sent_at.date()
-        return (
-            found.base[row.key]
-            + _NAMED * (row.author_id in authors)
-            + _EPISODE * found.episodes[row.key]
-            + _NEAR * found.one.get(row.key, 0.0)
-            + _DATED * (dated and (dates.near_day(day) or dates.in_month(day)))
-        )
+        key = row.key
+        value = found.base[key] + _EPISODE * found.episodes[key] + _NEAR * found.one.get(key, 0.0)
+        if row.author_id in authors:
+            value += _NAMED
+        if dated and (dates.near_day(day := row.sent_at.date()) or dates.in_month(day)):
+            value += _DATED
+        return value
 
-    return sorted(rows, key=lambda row: (-rough(row), row.key))[:SHORT_LIST]
+    return nsmallest(SHORT_LIST, rows, key=lambda row: (-rough(row), row.key))
 
 
 def _said_before(rows: Sequence[Row], talk: Talk) -> list[Row]:

@@ -67,6 +67,15 @@ class KnownMembers(tuple[KnownMember, ...]):
         return _names_by_first_word(self)
 
     @cached_property
+    def single(self) -> dict[str, list[tuple[str, int]]]:
+        """Names of one word that a misspelt or shortened word may mean, by their first letter, with their letters as bits."""
+        found: dict[str, list[tuple[str, int]]] = {}
+        for name, forms in self.names.items():
+            if (name,) in forms and name not in _PLAIN:
+                found.setdefault(name[0], []).append((name, _letters(name)))
+        return found
+
+    @cached_property
     def ids(self) -> frozenset[int]:
         return frozenset(member.user_id for member in self)
 
@@ -175,7 +184,7 @@ def _word_names(text: str, members: KnownMembers) -> list[Span]:
     while at < len(words):
         length, ids = _exact(words, at, text, by_first)
         if not ids:
-            length, ids = 1, _close(words[at], text, by_first)
+            length, ids = 1, _close(words[at], text, members)
         if ids:
             spans.append(
                 (words[at].start(), words[at + length - 1].end(), tuple(sorted(ids))[:MOST_PER_NAME])
@@ -210,7 +219,7 @@ def _exact(words: list[re.Match[str]], at: int, text: str, names: Names) -> tupl
     return 1, set()
 
 
-def _close(word: re.Match[str], text: str, names: Names) -> set[int]:
+def _close(word: re.Match[str], text: str, members: KnownMembers) -> set[int]:
     """Members whose name is this word but for a slip, or begins with it (Mel for Melanie)."""
     written = word[0].casefold()
     capital = word[0][0].isupper()
@@ -218,15 +227,26 @@ def _close(word: re.Match[str], text: str, names: Names) -> set[int]:
         return set()
     close: set[int] = set()
     short: set[int] = set()
-    for first, forms in names.items():
-        if first[0] != written[0] or (first,) not in forms or first in _PLAIN:
-            continue
-        allowed = _slips_allowed(first, written, capital=capital)
-        if abs(len(first) - len(written)) <= allowed and 0 < distance(first, written) <= allowed:
-            close |= forms[(first,)]
-        elif capital and first.startswith(written):
-            short |= forms[(first,)]
+    letters = _letters(written)
+    for name, other in members.single.get(written[0], ()):
+        allowed = _slips_allowed(name, written, capital=capital)
+        if (
+            abs(len(name) - len(written)) <= allowed
+            and (letters ^ other).bit_count() <= 2 * allowed  # a slip changes one letter for another at most
+            and 0 < distance(name, written) <= allowed
+        ):
+            close |= members.names[name][(name,)]
+        elif capital and name.startswith(written):
+            short |= members.names[name][(name,)]
     return close or (short if len(short) == 1 and _inside_or_alone(word, text) else set())
+
+
+def _letters(word: str) -> int:
+    """Which letters a word has, as bits; two that share one only make words look more alike than they are."""
+    bits = 0
+    for letter in word:
+        bits |= 1 << (ord(letter) & 63)
+    return bits
 
 
 def _slips_allowed(name: str, written: str, *, capital: bool) -> int:

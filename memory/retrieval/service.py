@@ -10,12 +10,22 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
+from django.db import connection
+
 from memory import measures, snapshots
 from memory.conf import get_config
 from memory.errors import ModelUnavailable
-from memory.models import Channel, Guild
+from memory.models import Guild
 from memory.models.fast import get
-from memory.retrieval.candidates import Candidates, Scope, by_vector, by_words, gather, keys_of
+from memory.retrieval.candidates import (
+    NO_NEIGHBOURS,
+    Candidates,
+    Scope,
+    by_vector,
+    by_words,
+    gather,
+    keys_of,
+)
 from memory.retrieval.query import Understood, understand
 from memory.retrieval.scoring import score
 from memory.retrieval.selection import select
@@ -122,7 +132,7 @@ def _found(
         with clock.stage("embed"):
             found, missing = vectors.wait(clock.left())
     with clock.stage("vectors"):
-        nearest = []
+        nearest = NO_NEIGHBOURS
         if found is not None and clock.left() > 0:
             nearest = by_vector(scope, found.index, found.vector)
         elif found is not None:
@@ -147,7 +157,11 @@ def considered(query: RecallQuery) -> tuple[Candidates, Understood]:
 
 def _channels_in_use(guild: Guild, visible: Collection[int] | None) -> Collection[int] | None:
     """Channels to look in, deleted ones taken out; None where that is all of them, which is faster."""
-    rows = Channel.objects.filter(guild=guild).values_list("discord_id", "deleted_at")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT discord_id, deleted_at FROM memory_channel WHERE guild_id = %s", (guild.ordinal,)
+        )
+        rows = cursor.fetchall()
     used = {channel_id for channel_id, deleted in rows if deleted is None}
     if visible is not None:
         used &= set(visible)

@@ -7,9 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from memory.retrieval.candidates import Row
+from memory.retrieval.candidates import EPISODE_GAP, Row
 
-EPISODE_GAP = timedelta(hours=3)
 ADDRESS_GAP = timedelta(minutes=30)
 """Somebody who is addressed by name is answered within this time."""
 
@@ -52,25 +51,21 @@ class Talk:
     def episodes(self, base: Mapping[int, float]) -> dict[int, float]:
         """For each message a third of the three best base scores of its episode: of a channel, without a long pause."""
         found: dict[int, float] = {}
-        episode: list[Row] = []
-
-        def close() -> None:
-            best = sorted((base[row.key] for row in episode), reverse=True)[:3]
-            found.update({row.key: sum(best) / 3 for row in episode})
-
+        episode: list[int] = []
+        last: Row | None = None
         for row in self._in_order:
-            last = episode[-1] if episode else None
             if last and (row.channel_id != last.channel_id or row.sent_at - last.sent_at > EPISODE_GAP):
-                close()
+                found |= _episode(episode, base)
                 episode = []
-            episode.append(row)
-        close()
-        return found
+            episode.append(row.key)
+            last = row
+        return found | _episode(episode, base)
 
     def _find_answered(self) -> None:
         by_discord_id = {row.discord_id: row.key for row in self._in_order if row.discord_id}
         latest: dict[int, Row] = {}
         named: dict[str, int] = {}
+        first_names: dict[str, str] = {}
         channel = None
         for row in self._in_order:
             if row.channel_id != channel:
@@ -78,12 +73,23 @@ class Talk:
             if row.reply_to is not None:
                 if (answered := by_discord_id.get(row.reply_to)) is not None:
                     self._answered[row.key] = answered
-            elif addressed := _addressed(row, named):
+            elif latest and (addressed := _addressed(row, named)):
                 said = latest.get(addressed)
                 if said and row.sent_at - said.sent_at <= ADDRESS_GAP:
                     self._answered[row.key] = said.key
             latest[row.author_id] = row
-            named[row.author_name.split(" ")[0].casefold()] = row.author_id
+            name = row.author_name
+            if name not in first_names:
+                first_names[name] = name.split(" ")[0].casefold()
+            named[first_names[name]] = row.author_id
+
+
+def _episode(keys: Sequence[int], base: Mapping[int, float]) -> dict[int, float]:
+    """Of the messages of one: a third of its three best base scores."""
+    if len(keys) == 1:
+        return {keys[0]: base[keys[0]] / 3}
+    best = sum(sorted((base[key] for key in keys), reverse=True)[:3]) / 3
+    return dict.fromkeys(keys, best)
 
 
 def _addressed(row: Row, named: Mapping[str, int]) -> int | None:

@@ -11,6 +11,7 @@ from memory.errors import MusebotError
 from memory.index.base import Vector, VectorIndex
 from memory.llm.base import EmbedderIdentity
 from memory.models import EmbeddingSpace
+from memory.models.fast import latest
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ class QuestionVector:
 
 def active_space() -> EmbeddingSpace | None:
     """The space whose vectors serve now; None while there is none."""
-    return EmbeddingSpace.objects.filter(state=EmbeddingSpace.State.ACTIVE).order_by("-id").first()
+    return latest(EmbeddingSpace, state=str(EmbeddingSpace.State.ACTIVE))
 
 
 class Question:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import json
 import logging
 from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import render
 from django.urls import URLPattern, URLResolver
 from ninja import NinjaAPI, Router, Swagger
 from ninja.errors import AuthenticationError, HttpError, ValidationError
@@ -72,12 +74,20 @@ def _json_refusal(view: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+class Documentation(Swagger):
+    """Ninja's page with the scripts that are served from here; it would take them from elsewhere."""
+
+    def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
+        shown = {**self.settings, "url": self.get_openapi_url(api, kwargs)}
+        return render(request, self.template, {"swagger_settings": json.dumps(shown), "api": api})
+
+
 api = Api(
     title="Musebot",
     version="1",
     description=DESCRIPTION,
     urls_namespace="api",
-    docs=Swagger(settings={"persistAuthorization": False, "validatorUrl": None}),
+    docs=Documentation(settings={"persistAuthorization": False, "validatorUrl": None}),
 )
 for module in (asking, documents, memories, members, blocks, facts, erasures, jobs, replies, keys):
     api.add_router("", module.router)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import httpx
+from django.conf import settings
 from django.db import DatabaseError, connection, transaction
+from django.utils.module_loading import import_string
 
 from memory import backends
 from memory.conf import get_config
 from memory.errors import InvalidInput, MusebotError
-from musebot_site.celery import app
 from musebot_site.effective import without_credentials
 
 SECONDS = 10.0
@@ -160,7 +161,7 @@ def _discord() -> Tested:
 def _broker() -> Tested:
     broker = None
     try:
-        broker = app.connection_for_write()
+        broker = import_string(settings.CELERY_APP).connection_for_write()
         broker.ensure_connection(max_retries=1, interval_start=0, timeout=int(SECONDS))
         return Tested("ok", "Takes wake-ups")
     except Exception as error:  # each transport raises errors of its own library

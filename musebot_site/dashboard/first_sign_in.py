@@ -8,7 +8,6 @@ import secrets
 from django.contrib.auth.models import User
 from django.core import signing
 from django.db import transaction
-from django.urls import reverse
 
 from memory.errors import NotFound
 from memory.models import InstallationState
@@ -16,6 +15,8 @@ from memory.models.locks import hold
 
 STATE = "first_sign_in"
 SALT = "musebot.first_sign_in"
+PATH = "welcome/"
+"""Where the link leads; written here, so that who prints it does not load every page first."""
 
 
 def link(base_url: str) -> str | None:
@@ -27,7 +28,7 @@ def link(base_url: str) -> str | None:
             name=STATE, defaults={"value": {"nonce": secrets.token_urlsafe(24)}}
         )
     token = signing.dumps(state.value["nonce"], salt=SALT)
-    return base_url.rstrip("/") + reverse("dashboard:welcome", args=[token])
+    return f"{base_url.rstrip('/')}/{PATH}{token}/"
 
 
 def is_valid(token: str) -> bool:

@@ -6,6 +6,7 @@ Each names the permission that it needs, and what the audit says when it is read
 
 from django.urls import path
 
+from musebot_site.dashboard import first_sign_in
 from musebot_site.dashboard.http import guarded_path as page
 from musebot_site.dashboard.permissions import Permission as P
 from musebot_site.dashboard.views import (
@@ -36,7 +37,7 @@ app_name = "dashboard"
 
 public = [
     path("sign-in/", access.sign_in, name="sign-in"),
-    path("welcome/<str:token>/", access.welcome, name="welcome"),
+    path(f"{first_sign_in.PATH}<str:token>/", access.welcome, name="welcome"),
     path("invitation/<str:token>/", accounts.accept, name="invitation"),
     path("theme/", access.theme, name="theme"),
 ]

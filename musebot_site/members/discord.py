@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialApp
+from allauth.socialaccount.providers import registry
 from allauth.socialaccount.providers.base import ProviderException
 from allauth.socialaccount.providers.discord.provider import DiscordProvider
 from allauth.socialaccount.providers.discord.views import DiscordOAuth2Adapter
@@ -87,6 +88,10 @@ class Discord(DiscordProvider):  # type: ignore[misc]
 
     def extract_email_addresses(self, data: dict[str, Any]) -> list[Any]:
         return []
+
+
+# Here and not as an installed application: it would be loaded, with an HTTP library of its own, wherever nobody signs in.
+registry.register(Discord)
 
 
 class SignInAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]

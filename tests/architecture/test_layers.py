@@ -72,3 +72,30 @@ def test_a_task_is_a_thin_wrapper():
                 s for s in node.body if not isinstance(s, ast.Expr) or not isinstance(s.value, ast.Constant)
             ]
             assert statements[-1].end_lineno - statements[0].lineno < 10, f"{node.name} is long for a task"
+
+
+USED_BY_SOME = ("celery", "ninja", "requests", "allauth.socialaccount.providers.discord", "discord")
+
+
+def test_what_only_some_processes_use_waits_until_they_use_it():
+    """Each of these takes longer to load than a short command takes for its work."""
+    result = run(
+        "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'tests.settings'\n"
+        "import django; django.setup(); import memory.outbox, memory.retrieval, memory.management.base\n"
+        f"loaded = [m for m in {USED_BY_SOME!r} if m in sys.modules]\n"
+        "sys.exit(f'loaded: {loaded}' if loaded else 0)"
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_no_command_loads_every_page_for_the_sake_of_system_checks():
+    result = run(
+        "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'tests.settings'\n"
+        "import django; django.setup()\n"
+        "from django.core.management import get_commands, load_command_class\n"
+        "ours = {n: a for n, a in get_commands().items() if a in ('memory', 'botrunner', 'musebot_site')}\n"
+        "slow = [n for n, a in ours.items() if load_command_class(a, n).requires_system_checks == '__all__']\n"
+        "assert len(ours) > 15, ours\n"
+        "sys.exit(f'all system checks: {slow}' if slow else 0)"
+    )
+    assert result.returncode == 0, result.stderr

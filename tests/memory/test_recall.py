@@ -138,7 +138,7 @@ def test_paused_withdrawn_and_deleted_are_not_recalled(town: Town) -> None:
 
 def test_what_must_not_be_used_takes_no_places(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memory.retrieval.candidates.DEPTH", 4)
-    monkeypatch.setattr("memory.retrieval.candidates.DEPTHS", (4, 64))
+    monkeypatch.setattr("memory.retrieval.candidates.DEEPER", (64,))
     for n in range(12):
         town.say("Ilse", f"lighthouse {n}")
     town.say("Tobias", "the old lighthouse that stands on the island with many other things around it")

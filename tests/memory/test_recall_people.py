@@ -122,3 +122,23 @@ def test_in_a_large_server_who_comes_and_goes_counts_at_once(monkeypatch) -> Non
     assert names[first.member_id] == "gwendolyn"
     third.delete()
     assert len(people.known_members(guild.ordinal)) == 2
+
+
+_NAMES = st.text(alphabet="abcdeéлж", min_size=3, max_size=9)
+
+
+@given(st.lists(_NAMES, min_size=1, max_size=8, unique=True), _NAMES, st.booleans())
+def test_letters_rule_out_no_name_that_is_close(names: list[str], word: str, capital: bool) -> None:
+    written = word.capitalize() if capital else word
+    members = people.KnownMembers(KnownMember(number, (name,)) for number, name in enumerate(names))
+    [match] = people._WORD.finditer(written)
+    close = {
+        number
+        for number, name in enumerate(names)
+        if name[0] == word[0]
+        and (allowed := people._slips_allowed(name, word, capital=capital))
+        and name not in people._PLAIN
+        and 0 < distance(name, word) <= allowed
+    }
+    if close and word not in people._PLAIN:
+        assert people._close(match, written, members) == close

@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memory import retrieval
+from memory.models import Guild
+from memory.retrieval import candidates
 from memory.retrieval.candidates import Row
 from memory.retrieval.talk import Talk
 from tests.memory.recall_support import Town
@@ -99,3 +101,26 @@ def test_each_of_several_pieces_of_evidence_is_found_in_its_own_time() -> None:
             town.say("Tobias", f"something else {month} {n}", on=f"2026-0{month}-03T18:0{n + 1}")
     recall = retrieval.recall(town.ask("How many times did Maren go climbing?"))
     assert set(keys) == {memory.key for memory in recall.memories[:4]}
+
+
+@pytest.mark.django_db
+def test_what_follows_is_known_within_an_episode_and_not_beyond() -> None:
+    town = Town()
+    first = town.say("Maren", "rye bread one", on="2026-03-01T12:00")
+    between = town.say("Tobias", "nothing of it", on="2026-03-01T12:01")
+    second = town.say("Maren", "rye bread two", on="2026-03-01T12:02")
+    late = town.say("Maren", "rye bread three", on="2026-03-01T18:00")
+    rows = {row.key: row for row in candidates_of("rye bread")}
+    assert rows[first.key].following == (between.key, second.key)
+    assert rows[second.key].following == (None, None) == rows[late.key].following
+    found = Talk(list(rows.values()))
+    assert found.before(second.key) == (between.key if between.key in rows else None)
+    assert found.two_before(second.key) == first.key and found.before(late.key) is None
+
+
+def candidates_of(text: str) -> list[Row]:
+    """Found by words alone, so that what has none of them is no candidate."""
+    guild = Guild.objects.get()
+    scope = candidates.Scope(guild.ordinal)
+    found = candidates.by_words(scope, text.split())
+    return list(candidates.gather(found, candidates.NO_NEIGHBOURS, None, None).rows)

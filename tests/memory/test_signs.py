@@ -160,3 +160,17 @@ def test_the_worker_builds_them(said, monkeypatch) -> None:
     assert tasks.work_through(embedding.PREPARE)
     assert not OutboxEntry.objects.filter(kind=embedding.PREPARE).exists()
     assert len(index.signs.keys(-1, 10_000)) == 700
+
+
+@pytest.mark.parametrize("visible", [1, 3, 40])
+def test_a_channel_of_a_few_messages_far_from_the_question_is_looked_through(said, visible: int) -> None:
+    """The nearest few are asked for their channel first; where none of them may be used, all are."""
+    talk, vectors = said
+    by_signs, every = indexes(vectors)
+    question = talk.near(vectors[0])
+    farthest = [hit.key for hit in every.nearest(GUILD, question, 4096)[-visible:]]
+    number = key_range(GUILD)[0] + 1
+    hidden = CHANNEL + 99
+    by_signs.add([VectorRow(key, hidden, vectors[key - number]) for key in farthest])
+    hits = by_signs.nearest(GUILD, question, 5, channels={hidden})
+    assert [hit.key for hit in hits] == farthest[:5]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memory import blocks
 from memory.blocks import Actor, proposals
@@ -167,3 +169,15 @@ def test_what_is_not_there(staff):
     assert staff.get("/core-memory/999/").status_code == 404
     assert staff.post("/core-memory/999/restore/", {"to": 1, "version": 1}).status_code == 404
     assert staff.post("/core-memory/proposals/999/", {"decision": "reject"}).status_code == 404
+
+
+@pytest.mark.sqlite_only("the plan of another storage reads differently")
+def test_the_list_goes_by_its_index_and_sorts_nothing(staff):
+    noted("ada"), noted("teo", "plays chess")
+    with CaptureQueriesContext(connection) as asked:
+        staff.get("/core-memory/?label=human")
+    [query] = [one["sql"] for one in asked if 'ORDER BY "memory_memoryblock"."updated_at" DESC' in one["sql"]]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {query.replace('%', '%%')}")
+        plan = " / ".join(row[3] for row in cursor.fetchall())
+    assert "memory_block_newest" in plan and "TEMP B-TREE" not in plan, plan

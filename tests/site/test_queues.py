@@ -78,7 +78,7 @@ def test_after_a_broker_that_is_gone_nobody_else_waits_for_it(monkeypatch: pytes
         asked.append("asked")
         raise ConnectionError
 
-    monkeypatch.setattr(outbox.current_app, "send_task", away)
+    monkeypatch.setattr(outbox._celery(), "send_task", away)
     monkeypatch.setattr(outbox, "_quiet_until", 0.0)
     for _ in range(5):
         outbox._send("embed")

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from django.apps import apps
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from memory.errors import MusebotError
+from memory.management.base import QuickCommand
 
 KNOWN = ("recall", "capture", "backfill", "erase", "pages", "ingest", "turn", "startup", "idle")
 
@@ -37,7 +38,7 @@ def _has(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-class Command(BaseCommand):
+class Command(QuickCommand):
     help = "Measures a part of the product against a simpler way of doing it. Your data is not touched."
     requires_migrations_checks = False
 

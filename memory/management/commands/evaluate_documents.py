@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from memory import backends
 from memory.benchmarks.scratch import scratch_database
@@ -19,6 +19,7 @@ from memory.conf import get_config
 from memory.errors import InvalidInput, MusebotError
 from memory.index import chunks as index
 from memory.index.terms import tokens
+from memory.management.base import QuickCommand
 from memory.models import Chunk, DocumentVersion
 from memory.rag import facade, files, importing, scope, spaces, words
 from memory.rag.options import Filters
@@ -78,7 +79,7 @@ def trade_off(answers: Sequence[Answer], steps: Sequence[float]) -> list[dict[st
     return found
 
 
-class Command(BaseCommand):
+class Command(QuickCommand):
     help = "Measures retrieval from documents on JSON lines of {question, file, contains}."
     requires_migrations_checks = False
 

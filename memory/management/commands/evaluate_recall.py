@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from memory import backends, retrieval
 from memory.benchmarks.scratch import scratch_database
@@ -22,6 +22,7 @@ from memory.errors import MusebotError
 from memory.index.terms import tokens
 from memory.llm.base import Vectors
 from memory.management import recall_cases, recall_data
+from memory.management.base import QuickCommand
 from memory.management.measures import DEPTH, Report
 from memory.management.recall_data import Stored
 from memory.management.recall_data import first_person as in_first_person
@@ -35,7 +36,7 @@ SECTIONS = {
 Sections = Mapping[str, Mapping[str, Report]]
 
 
-class Command(BaseCommand):
+class Command(QuickCommand):
     help = "Measures recall on a data set of conversations with questions, against plain nearest neighbours and keywords."
     requires_migrations_checks = False
 

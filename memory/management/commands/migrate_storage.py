@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from memory.errors import MusebotError
+from memory.management.base import QuickCommand
 from memory.storage import move
 
 
-class Command(BaseCommand):
+class Command(QuickCommand):
     help = "Copies everything into another storage and verifies it by counts and hashes. Stop Musebot first; the source is only read."
     requires_migrations_checks = True
 

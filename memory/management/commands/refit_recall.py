@@ -7,13 +7,14 @@ from argparse import ArgumentParser
 from datetime import UTC, datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from memory import backends
 from memory.benchmarks.scratch import scratch_database
 from memory.conf import get_config
 from memory.errors import MusebotError
 from memory.management import recall_cases, recall_data
+from memory.management.base import QuickCommand
 from memory.management.measures import Report
 from memory.management.recall_cases import Asked
 from memory.retrieval import weights
@@ -26,7 +27,7 @@ LEAST_GAIN = 0.003
 MEASURES = ("recall@5", "recall@10", "mrr")
 
 
-class Command(BaseCommand):
+class Command(QuickCommand):
     help = (
         "Fits the weights of recall for the configured embedder on a data set (as evaluate_recall reads it), and shows the figures on "
         "conversations that were not fitted on, before and after."

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from memory import audit
+from memory.management.base import QuickCommand
 from musebot_site.dashboard import lockout, second_step
 
 
-class Command(BaseCommand):
+class Command(QuickCommand):
     help = "Switches the second step of an account's sign-in off."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
+from importlib import import_module
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
+from memory.management.base import QuickCommand
 from musebot_site.management.commands.up import require_free_port
 
 THREADS = 8
@@ -30,7 +32,7 @@ def proxy_options(host: str) -> dict[str, Any]:
     return {"trusted_proxy": "*", "trusted_proxy_headers": {"x-forwarded-proto"}}
 
 
-class Command(BaseCommand):
+class Command(QuickCommand):
     help = "Serves the dashboard and the API (part of `up`)."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -46,6 +48,8 @@ class Command(BaseCommand):
         warnings.filterwarnings("ignore", message="No directory at")
         from musebot_site.wsgi import application
 
+        # The pages are loaded before anybody is let in, so that the first visitor does not wait for them.
+        import_module(settings.ROOT_URLCONF)
         server = create_server(
             application,
             host=options["host"],

@@ -13,14 +13,16 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command, get_commands
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import connections
 
 from memory.checks import check_database
+from memory.management.base import QuickCommand
+from memory.management.migrated import missing_steps
 from musebot_site.supervision import Child, Supervisor
 
 
-class Command(BaseCommand):
+class Command(QuickCommand):
     help = "Starts the dashboard, the worker and, where DISCORD_TOKEN is set, the bot. Ctrl-C ends all of it."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -53,19 +55,13 @@ class Command(BaseCommand):
         sys.exit(status)
 
     def _migrate(self) -> None:
-        from django.db.migrations.executor import MigrationExecutor
-
         for found in check_database(databases=["default"]):
             raise CommandError(f"{found.msg} {found.hint}")
-        connection = connections["default"]
-        executor = MigrationExecutor(connection)
-        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-        if plan:
-            self._say(f"Preparing the database ({len(plan)} steps) …")
+        if steps := missing_steps():
+            self._say(f"Preparing the database ({steps} steps) …")
             call_command("migrate", interactive=False, verbosity=0)
 
     def _greet(self, host: str, port: int) -> None:
-        from memory.capture.importing import imported_files
         from musebot_site import earlier_memory
         from musebot_site.dashboard import first_sign_in
 
@@ -78,9 +74,13 @@ class Command(BaseCommand):
             self._say(
                 "To open it from other machines, name the address they use in DJANGO_ALLOWED_HOSTS (now only this one)."
             )
-        for path in earlier_memory.found(settings.MUSEBOT.database_path):
-            if path.name not in imported_files():
-                self._say(earlier_memory.message(path))
+        if earlier := list(earlier_memory.found(settings.MUSEBOT.database_path)):
+            from memory.capture.importing import imported_files  # more than the rest together
+
+            done = imported_files()
+            for path in earlier:
+                if path.name not in done:
+                    self._say(earlier_memory.message(path))
         self._say("Ctrl-C ends it.")
 
     def _has_bot(self, unwanted: bool) -> bool:

@@ -9,14 +9,15 @@ import warnings
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from memory import backends
 from memory.errors import InvalidInput
+from memory.management.base import QuickCommand
 from musebot_site import queues
 
 
-class Command(BaseCommand):
+class Command(QuickCommand):
     help = "Runs the worker with its schedule, in one process (part of `up`)."
 
     def add_arguments(self, parser: CommandParser) -> None:
