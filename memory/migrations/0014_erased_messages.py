@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memory", "0012_storage")]
+    dependencies = [("memory", "0013_categories_and_key_servers")]
 
     operations = [
         migrations.CreateModel(
