@@ -75,13 +75,16 @@ def _asked(one: Stored, question: Mapping[str, Any], *, fold: str, named: bool) 
     return Asked(fold, str(question.get("kind", "")), ids, relevant, case, named)
 
 
-def cross_validated(asked: Sequence[Asked], start: Array) -> dict[str, Report]:
-    """For each fold the figures of weights that were fitted on all others."""
-    reports: dict[str, Report] = {}
+def cross_validated(asked: Sequence[Asked], start: Array) -> tuple[dict[str, Report], dict[str, Report]]:
+    """For each fold the figures of weights that were fitted on all others: of the questions as they stand, and in the first person."""
+    named: dict[str, Report] = {}
+    own: dict[str, Report] = {}
     for fold in dict.fromkeys(one.fold for one in asked):
         weights = fit([one.case for one in asked if one.fold != fold], start)
-        reports[fold] = measured([one for one in asked if one.fold == fold and one.named], weights)
-    return reports
+        left = [one for one in asked if one.fold == fold]
+        named[fold] = measured([one for one in left if one.named], weights)
+        own[fold] = measured([one for one in left if not one.named], weights)
+    return named, own
 
 
 def measured(asked: Sequence[Asked], weights: Array) -> Report:

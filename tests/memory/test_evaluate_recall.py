@@ -141,10 +141,12 @@ def test_first_person_and_cross_validation_are_sections_of_their_own(data_set: P
         stderr=io.StringIO(),
     )
     found = json.loads(out.getvalue())
-    assert list(found) == ["method", "plain", "keyword", "first_person", "cross_validated"]
+    assert list(found) == ["method", "plain", "keyword", "first_person", "cross_validated", "cross_validated_first_person"]
     assert list(found["first_person"]) == ["method", "plain", "keyword"]
     assert set(found["first_person"]["method"]["by_kind"]) == {"single"}  # the other question names nobody
     assert found["first_person"]["method"]["recall@5"] == 1.0
+    assert found["first_person"]["plain"]["recall@5"] > 0
+    assert list(found["cross_validated_first_person"]) == ["all", "one", "two"]
     assert list(found["cross_validated"]) == ["all", "one", "two"]
     assert all(set(report) == MEASURES | {"by_kind"} for report in found["cross_validated"].values())
 

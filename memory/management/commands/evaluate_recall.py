@@ -32,6 +32,7 @@ NO_BUDGET = 1_000_000
 SECTIONS = {
     "first_person": "In the first person, asked by whom the question names",
     "cross_validated": "Each conversation with weights fitted on the others",
+    "cross_validated_first_person": "The same in the first person",
 }
 Sections = Mapping[str, Mapping[str, Report]]
 
@@ -88,8 +89,11 @@ class Command(QuickCommand):
             sections["first_person"] = self._asked(own, plain)
         if cross_validate:
             asked = recall_cases.collect(stored, self._progress)
-            found = recall_cases.cross_validated(asked, recall_cases.no_weights())
-            sections["cross_validated"] = {"all": recall_cases.together(found), **found}
+            named, own_words = recall_cases.cross_validated(asked, recall_cases.no_weights())
+            sections["cross_validated"] = {"all": recall_cases.together(named), **named}
+            if first_person:
+                together = recall_cases.together(own_words)
+                sections["cross_validated_first_person"] = {"all": together, **own_words}
         return sections
 
     def _asked(self, stored: Sequence[Stored], plain: _Plain) -> dict[str, Report]:
@@ -142,7 +146,7 @@ class _Plain:
     def ranked(self, one: Stored, text: str) -> list[str]:
         cosines = self.vectors @ self.embedder.embed_query(text)
         nearest = np.argsort(-cosines, kind="stable")[:DEPTH]
-        return [name for owner, name in (self.owners[int(i)] for i in nearest) if owner is one]
+        return [name for owner, name in (self.owners[int(i)] for i in nearest) if owner.guild == one.guild]
 
 
 def _summaries(sections: Sections) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def _fitted(asked: list[Asked]) -> dict[str, Any]:
     """
     start = recall_cases.current_weights()
     named = [one for one in asked if one.named]
-    after = recall_cases.together(recall_cases.cross_validated(asked, start)) if asked else Report()
+    after = recall_cases.together(recall_cases.cross_validated(asked, start)[0]) if asked else Report()
     fitted = fit([one.case for one in asked], start)
     return {
         "embedder": weights.name_of(backends.embedder().identity()),
