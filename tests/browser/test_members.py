@@ -36,3 +36,18 @@ def test_the_progress_polls_and_ends_with_the_receipt(page: Page, ada: Person) -
     expect(page.get_by_text("nothing is left")).to_be_visible()
     assert ErasureRequest.objects.get().state == "done"
     assert page.locator("#progress").get_attribute("hx-trigger") is None
+
+
+def test_the_list_of_erasures_is_narrowed_without_a_new_page(page: Page, ada: Person) -> None:
+    erasure.receive(user_id=ada.id, origin="mail")
+    erasure.run(erasure.request(user_id=770_000_000_000_000_000, origin="admin").id)
+    page.goto("/erasures/")
+    rows = page.locator("#results tbody tr")
+    expect(rows).to_have_count(2)
+    page.get_by_label("State").select_option("open")
+    expect(rows).to_have_count(1)
+    assert "state=open" in page.url
+    page.get_by_label("Overdue").check()
+    expect(page.get_by_role("heading", name="Nothing matches")).to_be_visible()
+    page.get_by_role("link", name="Clear filters").click()
+    expect(rows).to_have_count(2)
