@@ -64,12 +64,12 @@ def following(first: Piece, second: Piece) -> str:
 
 def _seen(head: int, pieces: Sequence[Piece], taken: set[int]) -> bool:
     mine = words_of(pieces[head].text)
+    size = len(mine)
     for other in taken:
         theirs = words_of(pieces[other].text)
-        few, many = min(len(mine), len(theirs)), max(len(mine), len(theirs))
-        if few > ALIKE * many:
+        if len(theirs) > ALIKE * size and size > ALIKE * len(theirs):
             shared = len(mine & theirs)
-            if shared > ALIKE * (few + many - shared):
+            if shared > ALIKE * (size + len(theirs) - shared):
                 return True
     return False
 
