@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from memory import capture
 from memory.models import Message
 from memory.types import Person
+from musebot_site.dashboard.views.memories import PAGE_SIZE
 from tests.browser.conftest import SAID, sign_in
 from tests.factories import incoming
 
@@ -62,9 +63,9 @@ def test_searching_filtering_paging_and_erasing(plain: Page, ada: Person) -> Non
         capture.record_message(incoming(f"Plan number {number} for the harbour", author=ada))
     plain.goto("/memories/")
     rows = plain.locator("tbody tr")
-    expect(rows).to_have_count(50)
+    expect(rows).to_have_count(PAGE_SIZE)
     plain.get_by_role("link", name="Older").click()
-    expect(rows).to_have_count(64 - 50)
+    expect(rows).to_have_count(64 - PAGE_SIZE)
 
     search = plain.get_by_role("main").get_by_role("searchbox")
     search.fill("ferry")
@@ -78,7 +79,7 @@ def test_searching_filtering_paging_and_erasing(plain: Page, ada: Person) -> Non
     plain.get_by_role("button", name="Apply").click()
     expect(plain.get_by_role("heading", name="Nothing matches")).to_be_visible()
     plain.get_by_role("link", name="Clear filters").first.click()
-    expect(rows).to_have_count(50)
+    expect(rows).to_have_count(PAGE_SIZE)
 
     shown = rows.first.locator(".main a")
     said = shown.inner_text()

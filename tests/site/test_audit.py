@@ -13,6 +13,7 @@ from django.test import Client
 from memory import access, audit
 from memory.models import AuditEntry, Fact, Member, Message
 from memory.pseudonyms import subject_hash
+from musebot_site.dashboard.views.audit import PAGE_SIZE
 from tests.site import roles_world
 from tests.site.conftest import PASSWORD
 from tests.site.roles_world import HERE, World
@@ -199,7 +200,7 @@ def test_pages_go_on_where_the_last_one_ended(world):
         path = f"/audit/?{query}&cursor={found.next_cursor}"
     assert seen == list(reversed(range(250)))
     back = client.get(f"/audit/?{query}&cursor={found.previous_cursor}").context["found"]
-    assert [int(row.object_id) for row in back.rows] == seen[200:240]
+    assert [int(row.object_id) for row in back.rows] == seen[200 : 200 + PAGE_SIZE]
 
 
 def test_verifying_says_whether_it_is_whole_and_is_recorded(world):

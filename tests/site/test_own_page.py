@@ -15,6 +15,7 @@ from memory.models import AuditEntry, ErasureRequest, Fact, Member, Message, Rep
 from memory.types import Person
 from musebot_site.members.sign_in import Person as Identity
 from musebot_site.members.urls import urlpatterns
+from musebot_site.members.views.own import PAGE_SIZE
 from tests.factories import GuildFactory, MemberFactory, MessageFactory, incoming, person, snowflake
 from tests.site.own_support import signed_in
 
@@ -94,7 +95,7 @@ def test_only_ones_own_memories_are_listed_page_by_page(client, ada, bob):
         MessageFactory(channel=row.channel, member=row.member, text=f"note {number}")
     first = client.get("/me/memories/")
     found = first.context["found"]
-    assert len(found.rows) == 40 and found.next_cursor
+    assert len(found.rows) == PAGE_SIZE and found.next_cursor
     second = client.get("/me/memories/", {"cursor": found.next_cursor}).context["found"]
     texts = {row.text for row in (*found.rows, *second.rows)}
     assert len(texts) == 71 and OTHERS not in texts
