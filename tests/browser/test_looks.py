@@ -137,6 +137,7 @@ def paths(ada: Person) -> list[str]:
         f"/erasures/{done.id}/",
         "/playground/",
         "/playground/?guild=1",
+        "/playground/compare/",
         "/documents/",
         "/audit/",
         "/accounts/",

@@ -141,7 +141,14 @@ def test_first_person_and_cross_validation_are_sections_of_their_own(data_set: P
         stderr=io.StringIO(),
     )
     found = json.loads(out.getvalue())
-    assert list(found) == ["method", "plain", "keyword", "first_person", "cross_validated", "cross_validated_first_person"]
+    assert list(found) == [
+        "method",
+        "plain",
+        "keyword",
+        "first_person",
+        "cross_validated",
+        "cross_validated_first_person",
+    ]
     assert list(found["first_person"]) == ["method", "plain", "keyword"]
     assert set(found["first_person"]["method"]["by_kind"]) == {"single"}  # the other question names nobody
     assert found["first_person"]["method"]["recall@5"] == 1.0

@@ -104,7 +104,7 @@ def test_the_list_tells_facts_and_the_history_of_each(staff):
             normal=str(number),
             source="auto",
             state=state,
-            audience="anywhere",
+            audience=Fact.Audience.ANYWHERE,
             said_at=START,
         )
     for state in ("done", "running"):
