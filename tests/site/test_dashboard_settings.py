@@ -17,6 +17,7 @@ from memory.llm.hashing import HashEmbedder
 from memory.llm.scripted import ScriptedChatModel
 from memory.models import ApiKey, AuditEntry, EmbeddingSpace, Guild, InstallationState, Message, OutboxEntry
 from musebot_site import effective
+from musebot_site.celery import app
 from musebot_site.config import load_config
 from musebot_site.dashboard import connections, installation
 from tests.factories import GuildFactory, MessageFactory
@@ -188,7 +189,7 @@ def test_a_broker_that_is_away(staff, monkeypatch):
             pass
 
     assert "Takes wake-ups" in looked_at(staff, "broker")
-    monkeypatch.setattr(connections.app, "connection_for_write", Away)
+    monkeypatch.setattr(app, "connection_for_write", Away)
     body = looked_at(staff, "broker")
     assert "Does not answer" in body and "OSError" in body and SECRETS[2] not in body
 
