@@ -9,10 +9,6 @@ from musebot_site.config import kept_secret, load_config
 from musebot_site.earlier_memory import set_aside
 from musebot_site.libraries import package_folder
 
-# Before anything loads numpy. The matrices here are small: several threads for one of them mostly wait for each other, and where the
-# processors have other work too, embedding takes five times as long. Requests and tasks run side by side instead.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 # Every entry point (manage.py, Celery, WSGI, tests) loads these settings before Django opens a connection.
 use_capable_sqlite()
 

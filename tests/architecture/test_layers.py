@@ -99,17 +99,3 @@ def test_no_command_loads_every_page_for_the_sake_of_system_checks():
         "sys.exit(f'all system checks: {slow}' if slow else 0)"
     )
     assert result.returncode == 0, result.stderr
-
-
-def test_small_matrices_are_not_divided_among_threads():
-    """They wait for each other longer than one of them takes; it has to be said before numpy is loaded."""
-    result = run(
-        "import os, sys; os.environ.pop('OPENBLAS_NUM_THREADS', None)\n"
-        "os.environ['DJANGO_SETTINGS_MODULE'] = 'tests.settings'\n"
-        "import django; django.setup()\n"
-        "import numpy, psutil; from memory.index import signs\n"
-        "many = numpy.ones((800, 800), numpy.float32); many @ many\n"
-        "print(psutil.Process().num_threads())"
-    )
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.split()[-1] == "1"
