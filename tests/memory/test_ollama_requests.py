@@ -59,7 +59,7 @@ def test_an_old_server_without_capabilities_works(sims):
 
 def test_images_are_sent_as_bytes_and_never_read_from_a_path(sims, tmp_path):
     sim = sims()
-    secret = tmp_path / "secret.png"
+    secret = tmp_path / "image.png"
     secret.write_bytes(b"secret")
     request = ChatRequest((ChatMessage("user", "look", images=(str(secret).encode(),)),))
     text_of(chat_of(sim.url, model="sim-vision"), request)

@@ -71,7 +71,7 @@ def test_the_worst_comes_first_and_each_number_leads_to_its_list(staff, monkeypa
     found = needs(staff)
     named = dict(found)
     assert (
-        named["1 erasure is overdue"] == "/erasures/"
+        named["1 erasure is overdue"] == "/erasures/?overdue=on"
         and named["1 erasure is due within a week"] == "/erasures/"
     )
     assert named["1 fact contradicts another"] == "/facts/?tab=contradictions"
