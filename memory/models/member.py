@@ -10,6 +10,8 @@ from memory.models.guild import Guild
 class Member(models.Model):
     """A person who has opted in, on all servers. Withdrawing removes the row; their epoch stays (``SubjectEpoch``)."""
 
+    ORIGINS = ("discord", "import", "sample", "sandbox")
+
     user_id = models.BigIntegerField(primary_key=True, help_text="Discord's id.")
     username = models.CharField(max_length=100, blank=True)
     display_name = models.CharField(max_length=200, blank=True)

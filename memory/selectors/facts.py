@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -36,10 +37,16 @@ def facts(filters: FactFilters, *, limit: int = 50, cursor: str | None = None) -
     return keyset_page(rows, moment="updated_at", key="id", limit=limit, cursor=cursor)
 
 
-def fact_counts(filters: FactFilters) -> dict[str, int]:
-    """How many there are on each tab with the other filters as they are; at most ``COUNT_LIMIT`` + 1."""
+def fact_counts(filters: FactFilters, known: Mapping[FactTab, int] | None = None) -> dict[str, int]:
+    """How many there are on each tab with the other filters as they are; at most ``COUNT_LIMIT`` + 1.
+
+    ``known``: tabs that were counted otherwise.
+    """
     found: dict[str, int] = {}
     for tab in FACT_TABS:
+        if known and tab in known:
+            found[tab] = known[tab]
+            continue
         rows = _matching(replace(filters, tab=tab))
         found[tab] = rows.order_by()[: COUNT_LIMIT + 1].count()
     return found

@@ -49,7 +49,8 @@ def channels(guild_id: int | None, *, limit: int = 300, include: int | None = No
         offered = offered.filter(guild__discord_id=guild_id)
     else:
         offered = offered.filter(message_count__gt=0)
-    found = list(offered.order_by("guild__name", "-message_count", "discord_id")[:limit])
+    largest = list(offered.order_by("-message_count", "discord_id")[:limit])
+    found = sorted(largest, key=lambda row: (row.guild.name, row.guild_id))
     if include is not None and all(row.discord_id != include for row in found):
         found += rows.filter(discord_id=include)
     return found

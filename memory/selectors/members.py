@@ -70,8 +70,9 @@ class MemberDetails:
 
 def member_details(user_ids: Sequence[int]) -> dict[int, MemberDetails]:
     """Of each of these members, by id; two queries for all of them."""
-    facts = Fact.objects.filter(member_id__in=user_ids, state=Fact.State.ACTIVE).order_by()
-    counts = dict(facts.values_list("member_id").annotate(many=Count("pk")))
+    # The state is no condition: SQLite would go through all active facts rather than through those of some members.
+    facts = Fact.objects.filter(member_id__in=user_ids).order_by().values_list("member_id")
+    counts = dict(facts.annotate(many=Count("pk", filter=Q(state=Fact.State.ACTIVE))))
     histories: dict[int, set[str]] = {}
     rows = ScanMember.objects.filter(member_id__in=user_ids, scan__kind=Scan.Kind.BACKFILL)
     for user_id, state in rows.values_list("member_id", "scan__state"):
@@ -118,8 +119,9 @@ def find_member(text: str, *, guild_id: int | None = None) -> Member | None:
 
 
 def member_suggestions(guild_id: int | None, *, limit: int = 100) -> list[Member]:
-    """Members with the most memories, of one server or of all, as choices."""
-    rows: QuerySet[Member] = Member.objects.filter(withdrawn_at=None)
+    """Members with the most memories, of one server or of all, as choices: their ids and names."""
+    names = Member.objects.only("user_id", "username", "display_name")
+    rows: QuerySet[Member] = names.filter(withdrawn_at=None)
     if guild_id is not None:
         rows = rows.filter(guilds__guild__discord_id=guild_id)
     return list(rows.order_by("-message_count", "user_id")[:limit])
@@ -131,8 +133,9 @@ def member_places(user_id: int) -> list[GuildMember]:
     return list(rows.order_by("-message_count", "id")[:50])
 
 
-def member_origins() -> list[str]:
-    return list(Member.objects.order_by("origin").values_list("origin", flat=True).distinct())
+def member_origins() -> tuple[str, ...]:
+    """Where members may have come from."""
+    return Member.ORIGINS
 
 
 def member_inventory(user_id: int) -> dict[str, int]:

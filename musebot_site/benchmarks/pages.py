@@ -22,11 +22,11 @@ from memory.benchmarks.installation import Installation, Progress, installation
 from memory.benchmarks.timing import Stopwatch, load, percentiles
 from memory.models import Channel, Document, Fact, Member, MemoryBlock, Message, Reply
 from memory.selectors.paging import cursor_at
+from musebot_site.dashboard.paging import PAGE_SIZE
 
 ROWS = 20_000
 TIMES = 12
 """Requests of each page, after one that is not counted."""
-PAGE = 50
 THOUSANDTH = 999
 MOST = 50.0
 """Milliseconds of the slowest twentieth, at most."""
@@ -184,7 +184,7 @@ def _filters(name: str, found: Installation) -> dict[str, str]:
 def _cursor(listing: Listing) -> str:
     """Where the thousandth page begins, or the last of a shorter list."""
     rows = listing.model._default_manager.order_by(f"-{listing.moment}", f"-{listing.key}")
-    place = min(THOUSANDTH * PAGE, rows.count() - PAGE)
+    place = min(THOUSANDTH * PAGE_SIZE, rows.count() - PAGE_SIZE)
     row = rows.values_list(listing.moment, listing.key)[place : place + 1].first() if place > 0 else None
     return cursor_at(*row) if row else ""
 
@@ -192,13 +192,13 @@ def _cursor(listing: Listing) -> str:
 def _offset(listing: Listing) -> dict[str, float]:
     """Milliseconds of the query for the thousandth page as OFFSET finds it, and for the same rows by the cursor; queries alone."""
     rows = listing.model._default_manager.order_by(f"-{listing.moment}", f"-{listing.key}")
-    place = max(min(THOUSANDTH * PAGE, rows.count() - PAGE), 0)
+    place = max(min(THOUSANDTH * PAGE_SIZE, rows.count() - PAGE_SIZE), 0)
     began = time.perf_counter()
-    some = list(rows[place : place + PAGE])
+    some = list(rows[place : place + PAGE_SIZE])
     by_offset = (time.perf_counter() - began) * 1000
     after = {f"{listing.moment}__lte": getattr(some[0], listing.moment)} if some else {}
     began = time.perf_counter()
-    list(rows.filter(**after)[:PAGE])
+    list(rows.filter(**after)[:PAGE_SIZE])
     return {
         "offset_ms": round(by_offset, 2),
         "keyset_ms": round((time.perf_counter() - began) * 1000, 2),

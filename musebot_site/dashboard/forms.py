@@ -101,6 +101,10 @@ def _choice(label: str, choices: Sequence[tuple[str, str]]) -> forms.ChoiceField
     return forms.ChoiceField(label=label, required=False, choices=[("", "Any"), *choices])
 
 
+CHANNELS_OF_ALL, CHANNELS_OF_ONE = 100, 300
+"""Channels that may be chosen from, so that a page stays small."""
+
+
 class LongSelect(forms.Select):
     """Hundreds of choices, written out in one go: a template for each takes longer than all the rest of a page."""
 
@@ -140,7 +144,9 @@ class MemoryFilterForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.guild_id, self.only = guild_id, only
         chosen = number(str(self.data.get("channel", "")))
-        self.channels: list[Channel] = selectors.channels(guild_id, include=chosen)
+        # Of all servers together those of the first: whoever looks for another channel chooses its server.
+        limit = CHANNELS_OF_ALL if guild_id is None else CHANNELS_OF_ONE
+        self.channels: list[Channel] = selectors.channels(guild_id, limit=limit, include=chosen)
         field = self.fields["channel"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = [("", "Any"), *_channel_choices(self.channels, grouped=guild_id is None)]

@@ -19,10 +19,10 @@ from memory.models import AuditEntry
 from memory.selectors import AuditFilters
 from musebot_site.dashboard.audit_forms import AuditFilterForm, in_words
 from musebot_site.dashboard.http import Request, page, scope
+from musebot_site.dashboard.paging import PAGE_SIZE
 from musebot_site.dashboard.permissions import Permission, rights
 from musebot_site.spreadsheets import csv_lines
 
-PAGE_SIZE = 40
 PLACES = {
     "memory": ("dashboard:memory", Permission.MEMORIES),
     "fact": ("dashboard:fact", Permission.FACTS),

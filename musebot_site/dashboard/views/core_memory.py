@@ -19,8 +19,8 @@ from memory.models import BlockRevision, MemoryBlock, Scope
 from musebot_site.dashboard.core_memory_forms import BlockFilterForm, BlockForm, LimitForm
 from musebot_site.dashboard.differences import Part, differences
 from musebot_site.dashboard.http import Request, allowed_servers, number, page, require_server, scope
+from musebot_site.dashboard.paging import PAGE_SIZE
 
-PAGE_SIZE = 40
 SHOWN, ALL = 20, 200
 """Revisions on the page at first, and when all are asked for."""
 

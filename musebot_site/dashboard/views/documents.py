@@ -29,8 +29,8 @@ from musebot_site.dashboard.http import (
     require_server,
     scope,
 )
+from musebot_site.dashboard.paging import PAGE_SIZE
 
-PAGE_SIZE = 40
 PASSAGES = 60
 STAGES = ("queued", "parse", "chunk", "embed", "ready")
 MOST_CHANGES = 200

@@ -17,11 +17,11 @@ from musebot_site.dashboard import health, records
 from musebot_site.dashboard.erasure_forms import ErasureFilterForm, RequestForm
 from musebot_site.dashboard.forms import TypedConfirmation
 from musebot_site.dashboard.http import Request, page
+from musebot_site.dashboard.paging import PAGE_SIZE
 
 SECONDS = 5.0
 FIRST_SECONDS = 2.0
 """Most erasures are done in this time, and whoever asked sees the receipt at once; the worker goes on with the others."""
-PAGE_SIZE = 40
 
 State = ErasureRequest.State
 

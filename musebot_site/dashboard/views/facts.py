@@ -13,11 +13,12 @@ from memory import selectors
 from memory.conf import get_config
 from memory.facts import REASONS, purge_expired
 from memory.models import Fact
+from memory.selectors.facts import FactTab
 from musebot_site.dashboard import records
 from musebot_site.dashboard.fact_forms import FactFilterForm, FactForm
 from musebot_site.dashboard.http import Request, allowed_servers, only_server, page, require_server, scope
+from musebot_site.dashboard.paging import PAGE_SIZE
 
-PAGE_SIZE = 40
 TAB_NAMES = {
     "active": "Active",
     "contradictions": "Contradictions",
@@ -67,8 +68,11 @@ def listing(request: Request) -> dict[str, Any]:
         if filters
         else None
     )
-    counts = selectors.fact_counts(filters) if filters else {}
     tab = filters.tab if filters else "active"
+    # A list that ends on its first page was counted by reading it.
+    whole = found is not None and not found.next_cursor and not request.GET.get("cursor")
+    known: dict[FactTab, int] = {tab: len(found.rows)} if found is not None and whole else {}
+    counts = selectors.fact_counts(filters, known) if filters else {}
     filtered = [name for name in ("q", "member", "source") if request.GET.get(name)]
     settings = get_config().facts
     return {

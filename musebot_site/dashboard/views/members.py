@@ -18,8 +18,8 @@ from memory.selectors import own
 from musebot_site.dashboard import records
 from musebot_site.dashboard.forms import MemberFilterForm, TypedConfirmation
 from musebot_site.dashboard.http import Request, page, scope
+from musebot_site.dashboard.paging import PAGE_SIZE
 
-PAGE_SIZE = 40
 FIRST_SECONDS = 2.0
 """Most erasures are done in this time, and whoever asked sees the receipt at once; the worker goes on with the others."""
 

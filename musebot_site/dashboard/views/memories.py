@@ -15,8 +15,7 @@ from memory.selectors import MemoryFilters
 from musebot_site.dashboard import records
 from musebot_site.dashboard.forms import MemoryFilterForm
 from musebot_site.dashboard.http import Request, only_server, page, require_server, scope
-
-PAGE_SIZE = 40
+from musebot_site.dashboard.paging import PAGE_SIZE
 
 
 @dataclass(slots=True)

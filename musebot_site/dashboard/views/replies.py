@@ -14,8 +14,7 @@ from memory.chat import erasing, why
 from musebot_site.dashboard import pictures
 from musebot_site.dashboard.forms import ReplyFilterForm
 from musebot_site.dashboard.http import Request, only_server, page, require_server, scope
-
-PAGE_SIZE = 40
+from musebot_site.dashboard.paging import PAGE_SIZE
 
 
 @require_safe

@@ -16,10 +16,10 @@ from memory.consent import NOTICE_VERSION
 from memory.facts import REASONS
 from memory.selectors import MemoryFilters
 from memory.selectors import own as reads
+from musebot_site.dashboard.paging import PAGE_SIZE
 from musebot_site.members.http import addressed, own, show
 from musebot_site.members.sign_in import Person
 
-PAGE_SIZE = 40
 FACTS = 25
 """Of a page: each comes with the two forms that change it."""
 FIGURES = (
