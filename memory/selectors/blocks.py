@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from memory.models import (
     BlockRevision,
@@ -18,6 +18,9 @@ from memory.models import (
 )
 from memory.selectors.members import MAX_ID
 from memory.selectors.paging import Page, keyset_page
+
+FEW_MEMBERS = 1_000
+"""Members of a server up to which blocks are found from them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +51,31 @@ def memory_blocks(filters: BlockFilters, *, limit: int = 50, cursor: str | None 
     if filters.label:
         rows = rows.filter(label=filters.label)
     if filters.guild_id is not None:
-        here = Channel.objects.filter(guild__discord_id=filters.guild_id).values("discord_id")
-        of_sessions = Q(scope=Scope.SESSION, scope_key__in=here)
-        known = GuildMember.objects.filter(guild__discord_id=filters.guild_id).values("member")
-        of_members = Q(member__in=known)
+        of_sessions, of_members = _of_server(filters.guild_id)
         rows = rows.filter(of_sessions if filters.only_here else of_sessions | of_members)
     if filters.text:
         rows = rows.filter(_named(filters.text))
     return keyset_page(
         rows.select_related("member"), moment="updated_at", key="id", limit=limit, cursor=cursor
+    )
+
+
+def _of_server(guild_id: int) -> tuple[Q, Q]:
+    """Blocks of a server's sessions, and of its members.
+
+    Of a small server they are found from its channels and members; of a large one by looking through the blocks in their order,
+    which ends as soon as a page is full.
+    """
+    channels = Channel.objects.filter(guild__discord_id=guild_id)
+    members = GuildMember.objects.filter(guild__discord_id=guild_id)
+    if members[: FEW_MEMBERS + 1].count() <= FEW_MEMBERS:
+        return (
+            Q(scope=Scope.SESSION, scope_key__in=channels.values("discord_id")),
+            Q(member__in=members.values("member")),
+        )
+    return (
+        Q(Exists(channels.filter(discord_id=OuterRef("scope_key"))), scope=Scope.SESSION),
+        Q(Exists(members.filter(member=OuterRef("member")))),
     )
 
 

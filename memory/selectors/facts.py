@@ -29,11 +29,16 @@ class FactFilters:
     """With ``guild_id``: leaves out what is not bound to a place, and what was learned in private."""
 
 
+_RELATED: dict[FactTab, tuple[str, ...]] = {
+    "contradictions": ("rival__guild",),
+    "superseded": ("superseded_by__guild",),
+}
+"""The other facts that a tab names."""
+
+
 def facts(filters: FactFilters, *, limit: int = 50, cursor: str | None = None) -> Page[Fact]:
     """Those that changed last come first."""
-    rows = _matching(filters).select_related(
-        "member", "guild", "evidence", "rival__guild", "superseded_by__guild"
-    )
+    rows = _matching(filters).select_related("member", "guild", *_RELATED.get(filters.tab, ()))
     return keyset_page(rows, moment="updated_at", key="id", limit=limit, cursor=cursor)
 
 

@@ -22,6 +22,7 @@ from memory.benchmarks.installation import Installation, Progress, installation
 from memory.benchmarks.timing import Stopwatch, load, percentiles
 from memory.models import Channel, Document, Fact, Member, MemoryBlock, Message, Reply
 from memory.selectors.paging import cursor_at
+from musebot_site import serving
 from musebot_site.dashboard.paging import PAGE_SIZE
 
 ROWS = 20_000
@@ -70,6 +71,7 @@ def run(
 ) -> dict[str, Any]:
     """Milliseconds by page, the pages that are too slow, and what OFFSET takes for the thousandth page of each list."""
     with installation(rows, keep=keep, progress=progress) as found:
+        serving.prepare()
         client = _signed_in()
         result: dict[str, Any] = {"rows": found.size.rows, "at_most_ms": MOST, "load_before": load()}
         pages: dict[str, dict[str, Any]] = {}

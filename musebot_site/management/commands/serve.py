@@ -5,13 +5,13 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
-from importlib import import_module
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
 
 from memory.management.base import QuickCommand
+from musebot_site import serving
 from musebot_site.management.commands.up import require_free_port
 
 THREADS = 8
@@ -48,8 +48,7 @@ class Command(QuickCommand):
         warnings.filterwarnings("ignore", message="No directory at")
         from musebot_site.wsgi import application
 
-        # The pages are loaded before anybody is let in, so that the first visitor does not wait for them.
-        import_module(settings.ROOT_URLCONF)
+        serving.prepare()
         server = create_server(
             application,
             host=options["host"],
