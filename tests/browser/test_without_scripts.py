@@ -59,13 +59,13 @@ def test_every_list_can_be_read_and_left_again(plain: Page, ada: Person) -> None
 
 
 def test_searching_filtering_paging_and_erasing(plain: Page, ada: Person) -> None:
-    for number in range(60):
+    for number in range(PAGE_SIZE + 6):
         capture.record_message(incoming(f"Plan number {number} for the harbour", author=ada))
     plain.goto("/memories/")
     rows = plain.locator("tbody tr")
     expect(rows).to_have_count(PAGE_SIZE)
     plain.get_by_role("link", name="Older").click()
-    expect(rows).to_have_count(64 - PAGE_SIZE)
+    expect(rows).to_have_count(10)
 
     search = plain.get_by_role("main").get_by_role("searchbox")
     search.fill("ferry")
