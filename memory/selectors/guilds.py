@@ -19,8 +19,11 @@ class GuildRow:
 
 def guilds(*, limit: int = 200) -> list[GuildRow]:
     """Servers and the sandbox, by name. Private conversations are found through their member."""
-    rows = Guild.objects.exclude(kind=Guild.Kind.DM).order_by("kind", "name", "ordinal")[:limit]
-    return [_row(row) for row in rows]
+    rows = Guild.objects.exclude(kind=Guild.Kind.DM).order_by("kind", "name", "ordinal")
+    found = rows.values_list("discord_id", "name", "kind", "is_sample", "message_count")[:limit]
+    return [
+        GuildRow(key, name or str(key), kind, is_sample, count) for key, name, kind, is_sample, count in found
+    ]
 
 
 def guild(guild_id: int) -> GuildRow | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from django import template
@@ -10,13 +10,25 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from memory import erasure
+from memory.selectors.guilds import GuildRow
 
 register = template.Library()
 
 STATE_ICONS = {"ok": "ok", "busy": "busy", "attention": "attention", "failed": "failed", "off": "off"}
+
+
+@register.simple_tag
+def server_options(rows: Iterable[GuildRow], chosen: GuildRow | None) -> SafeString:
+    """Servers to choose from, written out in one go: a template for each of hundreds takes longer than the rest of a page."""
+    mark = mark_safe(" selected")
+    return format_html_join(
+        "\n",
+        '<option value="{}"{}>{}</option>',
+        ((row.id, mark if chosen is not None and row.id == chosen.id else "", row.name) for row in rows),
+    )
 
 
 @register.simple_tag
