@@ -50,7 +50,8 @@ def test_a_long_conversation_is_remembered_and_forgotten(
 ) -> None:
     ollama.on({"endpoint": "chat"}, {"reply": "Let me think about that."})
     town = Community(discord, ["maren", "tobias", "ilse"], ["general", "garden"])
-    before = stack.words_in_files() | words_of_a_wake_up(tmp_path)
+    # What the server is called is nobody's word.
+    before = stack.words_in_files() | words_of_a_wake_up(tmp_path) | words(town.guild["name"])
     stack.start_bot()
     stack.start_worker()
     base = start_dashboard(stack)
