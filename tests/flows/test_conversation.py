@@ -94,7 +94,7 @@ def words_of_a_wake_up(folder: Path) -> set[str]:
     """The words of Celery's envelope: a message that waits in the broker's folder is among the files that are searched."""
     folder = folder / "wake-up"
     folder.mkdir()
-    options = {"data_folder_in": str(folder), "data_folder_out": str(folder)}
+    options = {"data_folder_in": str(folder), "data_folder_out": str(folder), "control_folder": str(folder)}
     with Celery(broker="filesystem://", broker_transport_options=options) as app:
         app.send_task("memory.wake_up")
     (message,) = folder.glob("*.msg")
