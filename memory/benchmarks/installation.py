@@ -122,4 +122,5 @@ def _build(size: Size, progress: Progress) -> None:
 
 def _freshen() -> None:
     """What a running bot keeps up to date: who can read what was seen just now."""
-    Guild.objects.update(snapshot_at=timezone.now())
+    # A bot that an earlier run started found itself on none of these servers.
+    Guild.objects.update(snapshot_at=timezone.now(), left_at=None)
