@@ -29,8 +29,6 @@ NEAREST = 15
 """So many words of the candidates may stand for one of the question."""
 LONGEST = 40
 """Letters; longer words are numbers, addresses and the like."""
-_ONE_THREAD = 2**18
-"""Multiplications that OpenBLAS does without its threads."""
 SHARPNESS = 3
 """A likeness counts with this power: .8 for half, .6 for a fifth."""
 
@@ -132,7 +130,7 @@ def _likeness(
         }
         found.append(alike)
     if vectors is not None and vocabulary and words:
-        cosines = _products(vectors(words), vectors(vocabulary))
+        cosines = vectors(words) @ vectors(vocabulary).T
         for row, alike in enumerate(found):
             if exact[row]:
                 continue
@@ -146,16 +144,6 @@ def _likeness(
         if word in present:
             alike[word] = 1.0
     return list(found)
-
-
-def _products(some: Vectors, others: Vectors) -> Vectors:
-    """``some @ others.T`` in parts that are too small to be shared out among threads.
-
-    numpy's library wakes its threads for anything larger and has them spin: on a busy machine that takes many times as long as the
-    product itself.
-    """
-    rows = max(1, _ONE_THREAD // max(some.size, 1))
-    return np.concatenate([some @ others[at : at + rows].T for at in range(0, len(others), rows)], axis=1)
 
 
 def _length_apart(word: str) -> float:

@@ -111,14 +111,12 @@ class _Kept:
     def both(self, keys: Sequence[int]) -> dict[int, tuple[float, float]]:
         known = [key for key in keys if key in self.matrix.place]
         rows = [self.matrix.place[key] for key in known]
-        own, plain = self._context()[rows], np.einsum("ij,j->i", self.matrix.plain[rows], self.vector)
+        own, plain = self._context()[rows], self.matrix.plain[rows] @ self.vector
         return {key: (float(a), float(b)) for key, a, b in zip(known, own, plain, strict=True)}
 
     def _context(self) -> Vectors:
         if self.cosines is None:
-            # One thread reads the vectors about as fast as memory gives them; numpy's product wakes others, which on a busy
-            # machine takes several times as long.
-            self.cosines = np.einsum("ij,j->i", self.matrix.context, self.vector)
+            self.cosines = self.matrix.context @ self.vector
         return self.cosines
 
 

@@ -133,11 +133,6 @@ def member_places(user_id: int) -> list[GuildMember]:
     return list(rows.order_by("-message_count", "id")[:50])
 
 
-def member_origins() -> tuple[str, ...]:
-    """Where members may have come from."""
-    return Member.ORIGINS
-
-
 def member_inventory(user_id: int) -> dict[str, int]:
     """What is held of a member, by store; every figure is a count of rows."""
     own = Message.objects.filter(member_id=user_id)

@@ -8,6 +8,7 @@ from django import forms
 
 from memory import roles, selectors
 from memory.models import Role
+from musebot_site.dashboard.forms import LongSelect
 from musebot_site.dashboard.http import number
 
 
@@ -15,7 +16,7 @@ class RoleForm(forms.Form):
     """A role, and for those that can be limited a server."""
 
     role = forms.ChoiceField(choices=Role.choices, initial=Role.MODERATOR)
-    server = forms.ChoiceField(required=False)
+    server = forms.ChoiceField(required=False, widget=LongSelect)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

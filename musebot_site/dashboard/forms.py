@@ -11,14 +11,15 @@ from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.forms.utils import flatatt
 from django.utils import timezone
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from memory import selectors
 from memory.models import Channel, Member, Message
 from memory.selectors import MemberFilters, MemoryFilters, ReplyFilters
 from memory.types import Source
 from musebot_site.dashboard.http import number
+from musebot_site.options import options
 
 SIGN_IN_ERROR = (
     "Name and password do not match, or there were too many attempts. After five failures, wait 15 minutes."
@@ -109,19 +110,9 @@ class LongSelect(forms.Select):
     """Hundreds of choices, written out in one go: a template for each takes longer than all the rest of a page."""
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
-        chosen = {str(one) for one in self.format_value(value)}
-
-        def written(choices: Any) -> SafeString:
-            return format_html_join("", "{}", ((one(*choice),) for choice in choices))
-
-        def one(key: Any, label: Any) -> SafeString:
-            if isinstance(label, list | tuple):
-                return format_html('<optgroup label="{}">{}</optgroup>', key, written(label))
-            mark = mark_safe(" selected") if str(key) in chosen else ""
-            return format_html('<option value="{}"{}>{}</option>', key, mark, label)
-
         attributes = flatatt(self.build_attrs(self.attrs, attrs))
-        return format_html('<select name="{}"{}>{}</select>', name, attributes, written(self.choices))
+        written = options(self.choices, set(self.format_value(value)))
+        return format_html('<select name="{}"{}>{}</select>', name, attributes, written)
 
 
 class MemoryFilterForm(forms.Form):
@@ -213,7 +204,7 @@ class MemberFilterForm(forms.Form):
         super().__init__(*args, **kwargs)
         field = self.fields["origin"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [("", "Any"), *((origin, origin) for origin in selectors.member_origins())]
+        field.choices = [("", "Any"), *((origin, origin) for origin in Member.ORIGINS)]
 
     def filters(self, guild_id: int | None) -> MemberFilters:
         values = self.cleaned_data

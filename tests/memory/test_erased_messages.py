@@ -13,19 +13,11 @@ from memory.erasure.replay import replay
 from memory.models import ErasedMessage, Member, Message, Reply, ReplyMemory
 from memory.pseudonyms import subject_hash
 from tests.factories import incoming, person
-from tests.memory.memory_support import database, erase, opted_in, say
+from tests.memory.memory_support import erase, opted_in, say
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("receipts")]
 
 BOT = person("musebot", is_bot=True)
-
-
-@pytest.fixture(autouse=True)
-def receipts():
-    path = database().with_name("erasures.jsonl")
-    path.unlink(missing_ok=True)
-    yield path
-    path.unlink(missing_ok=True)
 
 
 def texts():

@@ -37,15 +37,7 @@ from tests.memory.memory_support import (
     work,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def receipts():
-    path = database().with_name("erasures.jsonl")
-    path.unlink(missing_ok=True)
-    yield path
-    path.unlink(missing_ok=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("receipts")]
 
 
 def reply(asker, *, injected=(), answer=None, question=None, guild=None):

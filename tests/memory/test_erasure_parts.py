@@ -35,7 +35,6 @@ from memory.pseudonyms import subject_hash
 from memory.types import ChannelInfo, GuildInfo
 from tests.factories import START, incoming, person
 from tests.memory.memory_support import (
-    database,
     files_with,
     found_by_words,
     message,
@@ -45,7 +44,7 @@ from tests.memory.memory_support import (
     work,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("receipts")]
 
 HARBOUR = GuildInfo(1_300_000_000_000_000_001, "Harbour")
 VILLAGE = GuildInfo(1_300_000_000_000_000_051, "Village")
@@ -54,14 +53,6 @@ PIER = ChannelInfo(1_300_000_000_000_000_003, "pier")
 SQUARE = ChannelInfo(1_300_000_000_000_000_052, "square")
 STEPS = ChannelInfo(1_300_000_000_000_000_004, "steps", parent=QUAY)
 BOT = person("musebot", is_bot=True)
-
-
-@pytest.fixture(autouse=True)
-def receipts():
-    path = database().with_name("erasures.jsonl")
-    path.unlink(missing_ok=True)
-    yield path
-    path.unlink(missing_ok=True)
 
 
 def erase(someone, **narrow):

@@ -19,17 +19,9 @@ from memory.types import ChannelInfo
 from tests.factories import START, incoming
 from tests.memory.memory_support import database, files_with, opted_in, say, work
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("receipts")]
 
 PIER = ChannelInfo(1_300_000_000_000_000_003, "pier")
-
-
-@pytest.fixture(autouse=True)
-def receipts():
-    path = database().with_name("erasures.jsonl")
-    path.unlink(missing_ok=True)
-    yield path
-    path.unlink(missing_ok=True)
 
 
 class Backup:

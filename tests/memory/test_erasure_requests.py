@@ -13,17 +13,9 @@ from memory.erasure import Part
 from memory.errors import Conflict, InvalidInput, NotFound
 from memory.models import ErasureRequest, Member, Message, OutboxEntry
 from tests.factories import person
-from tests.memory.memory_support import database, opted_in, say, work
+from tests.memory.memory_support import opted_in, say, work
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def receipts():
-    path = database().with_name("erasures.jsonl")
-    path.unlink(missing_ok=True)
-    yield path
-    path.unlink(missing_ok=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("receipts")]
 
 
 def received(someone, **values):

@@ -110,14 +110,6 @@ def test_nothing_is_like_a_number_but_itself():
     assert coverage.each().tolist() == [0, 1]
 
 
-def test_a_product_in_parts_is_the_product():
-    from memory.rag.coverage import _products
-
-    random = np.random.default_rng(1)
-    some, others = (random.normal(size=(n, 512)).astype(np.float32) for n in (7, 300))
-    assert np.allclose(_products(some, others), some @ others.T, atol=1e-4)
-
-
 def test_words_of_a_text_do_not_depend_on_how_they_are_found():
     """Plain and other letters take different ways; a text of both has the words of both."""
     from memory.rag.coverage import _words
